@@ -1,5 +1,5 @@
 #!/bin/sh
-# Clips that do not match: shifted, shorter, or of another size, frame rate or range. Checks the options --align,
+# Clips that do not match: shifted, shorter, or of another size, frame rate or range. Tests the options --align,
 # --scale, --crop, --from, --to and --strict.
 #
 #     test/test_align.sh BUILD
@@ -8,7 +8,7 @@ build=${1:-build}
 work_folder align
 find_programs
 
-# clip WIDTHxHEIGHT FRAMES: ref.y4m and dist.y4m, and the size of header and frame
+# clip WIDTHxHEIGHT FRAMES: writes ref.y4m and dist.y4m; sets $header and $frame to the sizes of header and frame in bytes
 clip() {
     size=$1
     $foreign "$build/test/make_clip" texture+blur "$size" 8 420 "$2" 4 "$work/ref.y4m" "$work/dist.y4m" || exit 1
@@ -16,7 +16,7 @@ clip() {
     frame=$((6 + ${size%x*} * ${size#*x} * 3 / 2))
 }
 
-# cut FROM TO FIRST COUNT [FIRST COUNT]...: a clip of these frames of another one
+# cut_clip FROM TO FIRST COUNT [FIRST COUNT]...: writes a clip of these frames of another clip
 cut_clip() {
     from=$work/$1
     to=$work/$2
@@ -28,7 +28,7 @@ cut_clip() {
     done
 }
 
-# score OUTPUT ARGUMENTS...: writes a report as CSV, and the messages to err
+# score OUTPUT ARGUMENTS...: writes a CSV report, and messages to err
 score() {
     out=$1
     shift
@@ -46,110 +46,106 @@ said() {
 clip 128x96 30
 r=$work/ref.y4m
 d=$work/dist.y4m
-cut_clip dist.y4m late.y4m 3 27          # the first three are missing
+cut_clip dist.y4m late.y4m 3 27          # without the first three frames
 cut_clip ref.y4m ref_late.y4m 3 27
-cut_clip dist.y4m mixed.y4m 0 10 11 9 19 1 20 10 # one dropped, one repeated
+cut_clip dist.y4m mixed.y4m 0 10 11 9 19 1 20 10 # one frame dropped, one repeated
 cut_clip ref.y4m ref_mixed.y4m 0 10 11 19
 cut_clip dist.y4m dist_mixed.y4m 0 10 11 19
 
-# ---- without --align: a word where something is shifted, none where nothing is ----
+# ---- without --align: a warning about shifted clips only ----
 
 score whole.csv -r "$r" -d "$d"
-check 'no message if the videos match' [ ! -s "$work/err" ]
+check 'matching clips: no message' [ ! -s "$work/err" ]
 score shifted.csv -r "$r" -d "$work/late.y4m"
-check 'shifted: the exit status is 0' [ $? -eq 0 ]
-check 'shifted: warned of' said \
-    '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 of the latter are left out: --align'
-check 'shifted: once' [ "$(grep -c 'far better' "$work/err")" -eq 1 ]
+check 'shifted: status' [ $? -eq 0 ]
+check 'shifted: warning' said '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 of the latter are left out: --align'
+check 'shifted: number of warnings' [ "$(grep -c 'far better' "$work/err")" -eq 1 ]
 score other.csv -r "$work/late.y4m" -d "$r"
-check 'shifted the other way' said 'if 3 of the former are left out'
+check 'shifted the other way: warning' said 'if 3 of the former are left out'
 score right.csv -r "$r" -d "$work/late.y4m" --frame_skip_ref 3
-check 'no message with the right skip' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
+check '--frame_skip_ref: no warning' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 score from.csv -r "$r" -d "$d" --from 3
-check '--from' same from.csv right.csv
+check '--from: scores' same from.csv right.csv
 # shellcheck disable=SC2002
 cat "$work/late.y4m" | score piped.csv -r "$r" -d -
-check 'a pipe: scores' same piped.csv shifted.csv
-check 'pipes are not checked' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
+check 'shifted pipe: scores' same piped.csv shifted.csv
+check 'shifted pipe: no warning' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 
-# ---- with it ----
+# ---- with --align ----
 
 score aligned.csv -r "$r" -d "$work/late.y4m" --align 5
 check '--align: scores' same aligned.csv right.csv
-check '--align: says what it found' said \
-    "^vmafgpu: alignment: .*late.y4m\": its frame n is the reference's n+3; 27 frames correspond, 0 dropped, 0 repeated"
+check '--align: message' said "^vmafgpu: alignment: .*late.y4m\": frame n is frame n+3 of the reference; 27 frames correspond, 0 dropped, 0 repeated"
 check '--align: no warning' [ "$(grep -c warning "$work/err")" -eq 0 ]
 score aligned.csv -r "$r" -d "$d" --align 5
-check '--align of videos that match' said \
-    '^vmafgpu: alignment: .*dist.y4m": it is in step with the .*; 30 frames correspond, 0 dropped, 0 repeated\.$'
+check '--align of matching clips: message' said '^vmafgpu: alignment: .*dist.y4m": no offset; 30 frames correspond, 0 dropped, 0 repeated\.$'
 score aligned.csv -r "$work/ref_late.y4m" -d "$d" --align 5
 check '--align the other way: scores' same aligned.csv right.csv
 score mixed_right.csv -r "$work/ref_mixed.y4m" -d "$work/dist_mixed.y4m"
 score mixed.csv -r "$r" -d "$work/mixed.y4m" --align 4 --strict
-check '--align: dropped and repeated: scores' same mixed.csv mixed_right.csv
-check '--align: dropped and repeated: said' said '29 frames correspond, 1 dropped, 1 repeated'
-check '--align: where' said 'at frame 10: 1 dropped before it'
-check '--align: where it was repeated' said "at frame 19: 1 repeated"
+check '--align, dropped and repeated frames: scores' same mixed.csv mixed_right.csv
+check '--align, dropped and repeated frames: numbers' said '29 frames correspond, 1 dropped, 1 repeated'
+check '--align, dropped frame: position' said 'at frame 10: 1 dropped before it'
+check '--align, repeated frame: position' said "at frame 19: 1 repeated"
 score several.csv -r "$r" -d "$work/late.y4m" -d "$work/mixed.y4m" --align 5 -o "$work/several2.csv"
 cut_clip ref.y4m ref_both.y4m 3 7 11 19
 cut_clip dist.y4m dist_both.y4m 3 7 11 19
 score both.csv -r "$work/ref_both.y4m" -d "$work/dist_both.y4m"
-check '--align of several: what all have' same several.csv both.csv
-check '--align of several: each' same several2.csv both.csv
+check '--align of several videos: first report' same several.csv both.csv
+check '--align of several videos: second report' same several2.csv both.csv
 score window.csv -r "$r" -d "$work/late.y4m" --align 5 --from 8 --to 14
 score window_right.csv -r "$r" -d "$d" --from 8 --to 14
-check '--align with --from and --to' same window.csv window_right.csv
-check '--from and --to: frames' [ "$(wc -l < "$work/window.csv")" -eq 7 ]
+check '--align with --from and --to: scores' same window.csv window_right.csv
+check '--from and --to: number of frames' [ "$(wc -l < "$work/window.csv")" -eq 7 ]
 score times.csv -r "$r" -d "$d" --from 0.32s --to 0:00.56
-check 'times' same times.csv window_right.csv
+check '--from and --to with times: scores' same times.csv window_right.csv
 score skips.csv -r "$r" -d "$work/late.y4m" --align 2 --frame_skip_ref 3
-check '--align around what is skipped' same skips.csv right.csv
+check '--align with --frame_skip_ref: scores' same skips.csv right.csv
 $foreign "$build/test/make_clip" black+same 64x64 8 420 12 1 "$work/black.ref" "$work/black.dist"
 score black.csv -r "$work/black.ref" -d "$work/black.dist" --align 3
 check 'static content: status' [ $? -eq 0 ]
-check 'static content: said' said 'warning: the alignment of .*black.dist" is not sure'
+check 'static content: warning' said 'warning: the alignment of .*black.dist" is uncertain'
 score black.csv -r "$work/black.ref" -d "$work/black.dist" --align 3 --strict
-check 'static content: --strict' [ $? -eq 1 ]
+check 'static content: status with --strict' [ $? -eq 1 ]
 score piped.csv -r "$r" -d - --align 3 < /dev/null
 check '--align of a pipe: status' [ $? -eq 1 ]
 
-# ---- other lengths, rates, ranges ----
+# ---- different lengths, frame rates and colour ranges ----
 
 score strict.csv -r "$r" -d "$d" --strict
-check '--strict of what fits' same strict.csv whole.csv
+check 'matching clips with --strict: scores' same strict.csv whole.csv
 cut_clip dist.y4m short.y4m 0 20
 score short.csv -r "$r" -d "$work/short.y4m"
-check 'other lengths: status' [ $? -eq 0 ]
-check 'other lengths: said' said 'warning: the frame counts differ: .* has 30, .* has 20; 20 pairs are scored'
-check 'other lengths: once' [ "$(grep -c . "$work/err")" -eq 1 ]
+check 'different lengths: status' [ $? -eq 0 ]
+check 'different lengths: warning' said 'warning: the frame counts differ: .* has 30, .* has 20; 20 pairs are scored'
+check 'different lengths: number of warnings' [ "$(grep -c . "$work/err")" -eq 1 ]
 # shellcheck disable=SC2002
 cat "$d" | $tool -r "$r" -d "$work/short.y4m" -d - --quiet > "$work/out" 2> "$work/err"
-check 'other lengths beside a pipe: said' said \
-    'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
+check 'different lengths and a pipe: warning' said 'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
 score short.csv -r "$r" -d "$work/short.y4m" --to 20 --strict
-check 'other lengths behind --to' [ $? -eq 0 ]
+check 'different lengths, --to before the end: status' [ $? -eq 0 ]
 rm -f "$work/short.csv"
 score short.csv -r "$r" -d "$work/short.y4m" --strict
-check 'other lengths, --strict: status' [ $? -eq 1 ]
-check 'other lengths, --strict: no report' [ ! -f "$work/short.csv" ]
+check 'different lengths, --strict: status' [ $? -eq 1 ]
+check 'different lengths, --strict: no report' [ ! -f "$work/short.csv" ]
 # shellcheck disable=SC2002
 cat "$work/short.y4m" | $tool -r "$r" -d - --quiet --strict > "$work/out" 2> "$work/err"
-check 'other lengths of pipes, --strict' [ $? -eq 1 ]
+check 'different lengths of pipes, --strict: status' [ $? -eq 1 ]
 sed '1s/F25:1/F30:1/' "$d" > "$work/rate.y4m"
 score rate.csv -r "$r" -d "$work/rate.y4m"
-check 'other rates: scores' same rate.csv whole.csv
-check 'other rates: said' said 'warning: the frame rates differ: .* 25:1, .* 30:1'
+check 'different frame rates: scores' same rate.csv whole.csv
+check 'different frame rates: warning' said 'warning: the frame rates differ: .* 25:1, .* 30:1'
 sed '1s/F25:1/F50:2/' "$d" > "$work/rate.y4m"
 score rate.csv -r "$r" -d "$work/rate.y4m"
-check 'equal rates' [ ! -s "$work/err" ]
+check 'equal frame rates: no message' [ ! -s "$work/err" ]
 sed '1s/$/ XCOLORRANGE=FULL/' "$r" > "$work/full.y4m"
 sed '1s/$/ XCOLORRANGE=LIMITED/' "$d" > "$work/limited.y4m"
 score range.csv -r "$work/full.y4m" -d "$work/limited.y4m" --strict
-check 'other ranges, --strict' [ $? -eq 1 ]
+check 'different colour ranges, --strict: status' [ $? -eq 1 ]
 
 # ---- parts of pictures ----
 
-crop_raw() { # Y4M WIDTH HEIGHT X Y: that part of the luma, as raw 4:0:0
+crop_raw() { # Y4M WIDTH HEIGHT X Y: prints this part of the luma as raw 4:0:0
     python3 - "$@" << 'CROP'
 import sys
 data = open(sys.argv[1], 'rb').read()
@@ -171,47 +167,46 @@ if command -v python3 > /dev/null; then
         crop_raw "$d" "$@" > "$work/crop_dist.yuv"
         score crop_right.csv -r "$work/crop_ref.yuv" -d "$work/crop_dist.yuv" -w "$1" -h "$2" -p 400 -b 8
         score crop.csv -r "$r" -d "$d" --crop $window
-        check "--crop $window" same crop.csv crop_right.csv
+        check "--crop $window: scores" same crop.csv crop_right.csv
     done
     crop_raw "$r" 64 48 32 24 > "$work/crop_ref.yuv"
     crop_raw "$d" 64 48 32 24 > "$work/crop_dist.yuv"
     score crop_right.csv -r "$work/crop_ref.yuv" -d "$work/crop_dist.yuv" -w 64 -h 48 -p 400 -b 8
     score crop.csv -r "$r" -d "$d" --crop 64:48
-    check '--crop in the middle' same crop.csv crop_right.csv
+    check '--crop in the middle: scores' same crop.csv crop_right.csv
 else
-    echo 'skipped: --crop, for there is no python3'
+    echo 'skipped: --crop (there is no python3)'
 fi
 score crop.csv -r "$r" -d "$d" --crop 64:200:0:0
 check '--crop outside: status' [ $? -eq 1 ]
-check '--crop outside: said' said '--crop 64:200:0:0 is not inside the picture'
+check '--crop outside: message' said '--crop 64:200:0:0 is not inside the picture'
 score crop.csv -r "$r" -d "$d" --crop 64:64:1:0 --feature ciede
-check '--crop between chroma samples' said 'does not begin on a chroma sample'
+check '--crop between chroma samples: message' said 'does not begin on a chroma sample'
 
-# ---- other sizes ----
+# ---- different sizes ----
 
 $foreign "$build/test/make_clip" texture+blur 64x48 8 420 4 4 "$work/small.ref" "$work/small.dist"
 score size.csv -r "$r" -d "$work/small.dist"
-check 'other sizes: status' [ $? -eq 1 ]
-check 'other sizes: said' said 'the sizes differ: .* is 128x96, .* is 64x48; --scale bicubic or --scale lanczos'
+check 'different sizes: status' [ $? -eq 1 ]
+check 'different sizes: message' said 'the sizes differ: .* is 128x96, .* is 64x48; --scale bicubic or --scale lanczos'
 for kernel in bicubic lanczos; do
     score $kernel.csv -r "$r" -d "$work/small.dist" --scale $kernel --to 4
-    check "--scale $kernel" [ $? -eq 0 ]
-    check "--scale $kernel: frames" [ "$(wc -l < "$work/$kernel.csv")" -eq 5 ]
+    check "--scale $kernel: status" [ $? -eq 0 ]
+    check "--scale $kernel: number of frames" [ "$(wc -l < "$work/$kernel.csv")" -eq 5 ]
 done
 check '--scale: kernels differ' [ "$(cksum < "$work/bicubic.csv")" != "$(cksum < "$work/lanczos.csv")" ]
 score equal.csv -r "$r" -d "$d" --scale lanczos
-check '--scale of equal sizes' same equal.csv whole.csv
+check '--scale of equal sizes: scores' same equal.csv whole.csv
 # shellcheck disable=SC2002
 cat "$work/small.dist" | score piped.csv -r "$r" -d - --scale bicubic --to 4 --threads 2
-check '--scale of a pipe' same piped.csv bicubic.csv
+check '--scale of a pipe: scores' same piped.csv bicubic.csv
 score cropped.csv -r "$r" -d "$work/small.dist" --scale bicubic --to 4 --crop 64:64:20:20
-check '--scale and --crop' [ "$(wc -l < "$work/cropped.csv")" -eq 5 ]
-for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 0' \
-    '--from 2s -w 64 -h 48 -p 400 -b 8'; do
+check '--scale and --crop: number of frames' [ "$(wc -l < "$work/cropped.csv")" -eq 5 ]
+for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 0' '--from 2s -w 64 -h 48 -p 400 -b 8'; do
     # shellcheck disable=SC2086
     score wrong.csv -r "$work/ref.y4m" -d "$work/dist.y4m" $wrong
     check "$wrong: status" [ $? -eq 1 ]
-    check "$wrong: one message" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+    check "$wrong: number of messages" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
 done
 
 finish

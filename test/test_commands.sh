@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the commands in README.md and in the README.md of examples/ and its folders, in the comments at the top of
-# examples/*.c and examples/tool/main.c, and in the help of the tool, unchanged, on clips with the names in these
-# commands. Each command must work, and those that score must print the right score.
+# Runs all commands of the documentation unchanged, on clips with the names in these commands. The commands come from
+# README.md, the README.md of examples/ and its folders, the first comments of examples/*.c and examples/tool/main.c, and
+# the help of the tool. Each command must work, and scoring commands must print the right score.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -15,7 +15,7 @@ documents='README.md examples/README.md examples/tool/README.md examples/libvmaf
 limit=
 ! command -v timeout > /dev/null || limit='timeout 300'
 
-# ---- the commands, one a line; what ends in \ or & goes on in the next line ----
+# ---- the commands, one per line; a command that ends in \ or & continues in the next line ----
 
 join() {
     awk '
@@ -25,12 +25,13 @@ join() {
         { print line; line = "" }'
 }
 
-# Indented by four, outside of fenced blocks; without comments.
+# Commands are indented by four spaces, outside of fenced blocks. Comments are removed.
 readme_commands() { # FILE
     awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' "$1" | sed -e 's/^    //' -e 's/  *# .*//' | join
 }
 
-# Indented by five behind the star. Remarks (after two spaces or more) and optional arguments are removed.
+# Commands are indented by five spaces after the star. Explanations after two or more spaces and optional arguments in
+# brackets are removed.
 example_commands() {
     for file in examples/*.c examples/tool/main.c; do
         sed -n '1,/\*\//p' "$file" | awk '/^ \*     [^ ]/ || more { print } { more = /\\$/ }' |
@@ -42,7 +43,7 @@ help_commands() {
     vmafgpu --help | sed -n 's/^Example: //p'
 }
 
-# ---- what they score ----
+# ---- files for the commands ----
 
 clip() { # FLAGS SIZE FRAMES REFERENCE DISTORTED
     # shellcheck disable=SC2086
@@ -75,7 +76,7 @@ if command -v ffmpeg > /dev/null 2>&1; then
     encode distorted.y4m ffv1 b.mkv
 fi
 
-# The program of README.md, with what its reader has.
+# The program of README.md, with the declarations that it leaves to the reader.
 {
     echo '#include <stdio.h>'
     echo 'static unsigned char ref_yuv[1920 * 1080 * 3 / 2], dist_yuv[1920 * 1080 * 3 / 2];'
@@ -85,21 +86,21 @@ fi
     echo 'int main(void) { return !(score_clip() > 0); }'
 } > "$work/program.c"
 
-# ---- running them ----
+# ---- running the commands ----
 
-run_make() { # TARGET...: the demo; of the rest, that make knows how
+run_make() { # TARGET...: runs the demo; for other targets only checks that make has a rule
     case $1 in
     demo) make -s BUILD="$build" demo > "$work/out" 2>&1 ;;
     *) make -n BUILD="$build" "$@" > "$work/out" 2>&1 ;;
     esac
 }
 
-run_command() { # COMMAND: its output in out and err
+run_command() { # COMMAND: runs it with its output in out and err
     rm -f "$work/out" "$work/err"
     (cd "$work" && $limit sh -c "$1" > out 2> err < /dev/null)
 }
 
-# What the tool says of two files.
+# score REFERENCE DISTORTED: prints the pooled score of two files
 score() {
     vmafgpu -r "$work/$1" -d "$work/$2" --quiet
 }
@@ -119,7 +120,7 @@ run_shown() { # COMMAND
         ;;
     *'libvmaf '* | *libvmaf=* | *'grep libvmaf'*)
         if [ -z "$filter" ] || [ ! -f "$build/libvmaf.so.3" ]; then
-            skip "$1 (this ffmpeg has no libvmaf, or there is no build/libvmaf.so.3)"
+            skip "$1 (ffmpeg has no libvmaf, or there is no build/libvmaf.so.3)"
             return
         fi
         ;;
@@ -140,7 +141,7 @@ run_shown() { # COMMAND
     'cc '*) [ $status -eq 0 ] || run_command "$1 -ldl"; status=$? ;; # glibc before 2.34
     esac
     if [ $status -ne 0 ] && grep -q "fps_mode" "$work/err"; then
-        skip "$1 (this ffmpeg is older than 5.1)"
+        skip "$1 (ffmpeg is older than 5.1)"
         return
     fi
     check "$1: status" [ $status -eq 0 ]
@@ -150,17 +151,16 @@ run_shown() { # COMMAND
         = "$(score reference.y4m distorted.y4m | awk '{ printf "%.3f", $3 }')" ] ;;
     *libvmaf=*) check "$1: report" grep -q '<frame frameNum="9"' "$work/scores.xml" ;;
     *'-lavfi libvmaf '*) check "$1: log" grep -q 'vmafgpu .* computes on cpu' "$work/err" ;;
-    mkfifo*) check "$1: scores" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
-    minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m |
-        awk '{ print $3 }')" ] ;;
+    mkfifo*) check "$1: score" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
+    minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
     *--segment*) check "$1: parts" [ -s "$work/part3.json" ] ;;
     *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
     *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
     *--html*) check "$1: report" grep -q '</html>' "$work/report.html" ;;
     *heatmaps_path=maps*) check "$1: maps" [ -n "$(ls "$work/maps")" ] ;;
     *low.json*) check "$1: reports" grep -q '"frameNum": 9' "$work/low.json" "$work/high.json" ;;
-    'cc -O2 program.c'*) check "$1: the program" "$work/a.out" ;;
-    'cc '*) check "$1: the tool" "$work/vmafgpu" --quiet -r "$work/ref.y4m" -d "$work/ref.y4m" -o /dev/null ;;
+    'cc -O2 program.c'*) check "$1: program runs" "$work/a.out" ;;
+    'cc '*) check "$1: tool runs" "$work/vmafgpu" --quiet -r "$work/ref.y4m" -d "$work/ref.y4m" -o /dev/null ;;
     *) check "$1: output" [ -s "$work/out" ] ;;
     esac
 }
@@ -175,102 +175,77 @@ run_shown() { # COMMAND
     # shellcheck disable=SC2086
     grep -oh '[`]cc [^`]*' $documents | tr -d '`'
 } > "$work/shown"
-# commands DOCUMENT LEAST: it has that many at least
+# commands DOCUMENT MINIMUM: checks the number of commands in a document
 commands() {
-    check "commands of $1" [ "$(grep -c . "$work/commands.$(echo "$1" | tr / .)")" -ge "$2" ]
+    check "number of commands of $1" [ "$(grep -c . "$work/commands.$(echo "$1" | tr / .)")" -ge "$2" ]
 }
 commands README.md 16
 commands examples/README.md 2
 commands examples/tool/README.md 13
 commands examples/libvmaf/README.md 4
-check 'commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' \
-    -e '^device_frames' "$work/shown")" -eq 5 ]
+check 'number of commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' -e '^device_frames' "$work/shown")" -eq 5 ]
 while read -r command <&3; do
     run_shown "$command"
 done 3< "$work/shown"
 
-# What an example does not take it refuses, in a line that begins with its name, and scores nothing.
-for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' \
-    'encoder_rdo --help' 'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
+# Examples refuse invalid arguments with a message that begins with the name of the program, and do not score.
+for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' 'encoder_rdo --help' \
+    'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
     run_command "$command"
     check "$command: status" [ $? -eq 1 ]
     check "$command: message" [ "$(sed -n "s/^${command%% *}: \(.\).*/\1/p" "$work/err" | wc -l)" -eq 1 ]
     check "$command: no scores" [ ! -s "$work/out" ]
 done
 
-# The comment at the top of an example shows lines of its output. Other compilers can change the digits of pictures that
-# are drawn with floating point, and times and memory differ.
-for command in 'minimal 320 180 reference.yuv distorted.yuv' stream encoder_loop 'engine_overlay cpu' encoder_rdo tune_vmaf; do
-    name=${command%% *}
-    case $name in
-    encoder_rdo | tune_vmaf) digits='s/[0-9][0-9]*/0/g' ;;
-    *) digits='s/memory [0-9]*/memory 0/' ;;
-    esac
-    run_command "$command"
-    sed "$digits" "$work/out" > "$work/printed"
-    sed -n '/Output/,/\*\//s/^ \*         //p' "$root/examples/$name.c" | grep -vx '\.\.\.' | sed "$digits" > "$work/sample"
-    check "$name: sample of the output" [ "$(wc -l < "$work/sample")" -gt 0 ]
-    grep -vxFf "$work/printed" "$work/sample" > "$work/strays"
-    check "$name does not print: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
-done
-
-# what is said of make in running text
+# make targets in running text
 # shellcheck disable=SC2086
 grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
     sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"
 done 3< "$work/targets"
-# what README.md shows of the output of the demo
+# the output of the demo in README.md
 run_make demo
 awk '/^```text$/ { on = 1; next } /^```/ { on = 0 } on && !/^\.\.\.$/' README.md > "$work/printed"
-check 'README.md shows what the demo prints' [ "$(wc -l < "$work/printed")" -ge 4 ]
+check 'demo output in README.md: number of lines' [ "$(wc -l < "$work/printed")" -ge 4 ]
 grep -vxFf "$work/out" "$work/printed" > "$work/strays"
-check "what the demo does not print: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
-# the sizes in Questions
-check 'README.md: what the clips of the demo score' [ "$(for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
+check "demo output in README.md: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
+# the scores in the section Questions
+check 'README.md: scores of the demo clips' [ "$(for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
     vmafgpu "$build/demo_ref.y4m" "$build/demo_dist.y4m" -m $model --quiet | awk '{ printf "%.1f ", $3 }'
-    done)" = "$(tr '\n' ' ' < README.md | sed \
-        's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /')" ]
-check 'README.md: an identical pair without motion' \
-    [ "$(vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet |
-    awk '{ printf "%.2f", $3 }')" = "$(tr '\n' ' ' < README.md |
-    sed 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/')" ]
-check 'make demo builds what it says' [ "$(make -n BUILD="$work/nothing" demo |
-    grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u |
-    tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
+    done)" = "$(tr '\n' ' ' < README.md | sed 's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /')" ]
+check 'README.md: score of equal frames without motion' [ "$(vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet |
+    awk '{ printf "%.2f", $3 }')" = "$(tr '\n' ' ' < README.md | sed 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/')" ]
+check 'make demo: files that it compiles' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
 
-# ---- how long it takes, and which tests have started ----
+# ---- durations that make prints, and messages when tests start ----
 
-says() { # TARGET WORDS: without the variables of the make that runs this test
+says() { # TARGET WORDS: whether make prints WORDS for TARGET; runs make without the settings of an outer make
     (unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS SANITIZE RUNNER DEPTH
     make -n BUILD="$work/nothing" "$1" 2>&1) | grep -q "^\(echo '\)*$2"
 }
-check 'make test says how long it takes' says test 'make test: about [0-9]* minutes on two processors'
-check 'make test-quick says how long it takes' says test-quick 'make test-quick: .* minute on two processors'
-check 'make demo says how long it takes' says demo 'make demo: about a minute'
+check 'make test prints its duration' says test 'make test: about [0-9]* minutes on two processors'
+check 'make test-quick prints its duration' says test-quick 'make test-quick: .* minute on two processors'
+check 'make demo prints its duration' says demo 'make demo: about a minute'
 mkdir -p "$work/one/test"
 printf '#!/bin/sh\necho "2 passed, 0 failed"\n' > "$work/one/test/one"
 chmod +x "$work/one/test/one"
 TESTS=one RUNNER='' EXE='' test/run.sh "$work/one" | cut -c 1-26 > "$work/out"
 printf '%s\n' '1 tests' 'one                 starts' 'one' '2 passed, 0 failed, 0 skip' > "$work/expected"
 sed -e '1s/,.*//' -e 's/^\(one\)  *[0-9].*/\1/' "$work/out" | cmp -s "$work/expected" -
-check 'a line for each test as it starts' [ $? -eq 0 ]
+check 'test/run.sh prints a line when a test starts' [ $? -eq 0 ]
 
-# One ffmpeg that feeds two pipes, in either order: it opens both before it writes to one, and waits if a pipe is not
-# read.
+# One ffmpeg that writes two pipes, in either order. It opens both before it writes, and blocks if nobody reads.
 if [ -n "$ffmpeg" ]; then
     for outputs in '-map 0:v r -map 1:v d' '-map 1:v d -map 0:v r'; do
         shown=$(echo "$outputs" | sed 's/ \([rd]\)\( \|$\)/ -f yuv4mpegpipe -strict -1 -y \1\2/g')
         for threads in 1 3; do
-            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown & \
-$limit vmafgpu -r r -d d --quiet --threads $threads"
-            check "one ffmpeg, $outputs, $threads threads" \
-                [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
+            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown & $limit vmafgpu -r r -d d --quiet --threads $threads"
+            check "one ffmpeg for two pipes, $outputs, $threads threads: score" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
         done
     done
 else
-    skip 'one ffmpeg that feeds two pipes (there is no ffmpeg)'
+    skip 'one ffmpeg for two pipes (there is no ffmpeg)'
 fi
 
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a new user tries first: files that need a decoder, names without options, reports without a file, and a wrong
-# size for raw video. The tool must do what is meant, or refuse it and name a remedy.
+# First steps of a new user: files that need a decoder, file names without options, reports without a file, and a wrong
+# size of raw video. Each command must work, or fail with a message that names a remedy.
 #
 #     test/test_first_use.sh BUILD
 build=${1:-build}
@@ -16,21 +16,21 @@ make_pair() { # NAME FLAGS CONTENT SIZE DEPTH CHROMA FRAMES SEED: NAME.ref and N
     $foreign "$build/test/make_clip" $flags "$@" "$work/$name.ref" "$work/$name.dist" || exit 1
 }
 
-# run ARGUMENTS...: leaves out, err and status
+# run ARGUMENTS...: runs the tool; leaves its output in out and err and its status in $status
 run() {
     $tool --quiet "$@" > "$work/out" 2> "$work/err"
     status=$?
 }
 
-# refused WORDS ARGUMENTS...: status 1, and one message with these words
+# refused WORDS ARGUMENTS...: checks for status 1 and a single message with these words
 refused() {
     words=$1
     shift
     run "$@"
     check "status of $*" [ $status -eq 1 ]
-    check "words of $*" grep -q -e "$words" "$work/err"
-    check "messages of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
-    check "standard output of $*" [ ! -s "$work/out" ]
+    check "message of $*" grep -q -e "$words" "$work/err"
+    check "number of messages of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+    check "empty standard output of $*" [ ! -s "$work/out" ]
 }
 
 same() {
@@ -47,7 +47,7 @@ $tool -r "$r" -d "$d" --quiet --csv -o "$work/clip.csv"
 # ---- files that need a decoder ----
 
 decoded='; decode it with ffmpeg, as in this command'
-# container NAME FORMAT BYTES: a file of this name that begins with these bytes
+# container NAME FORMAT BYTES: checks the message for a file with this name that begins with these bytes
 container() {
     # shellcheck disable=SC2059
     printf "$3" > "$work/$1"
@@ -60,7 +60,7 @@ container 1 'is an MP4 or QuickTime file' '\0\0\0\034ftypisom'
 container 2 'is a Matroska or WebM file' '\032\105\337\243\001'
 container 3 'is an AVI file' 'RIFF\0\0\0\0AVI LIST'
 container 4 'is a PNG picture' '\211PNG\r\n\032\n'
-check 'a picture: its format is converted' grep -q ' -strict -1 -pix_fmt yuv420p - | ' "$work/err"
+check 'picture: conversion of the pixel format in the command' grep -q ' -strict -1 -pix_fmt yuv420p - | ' "$work/err"
 container 5 'is a JPEG picture' '\377\330\377\340\0\020JFIF'
 container 6 'is an IVF file' 'DKIF\0\0'
 container 7 'is an encoded stream' '\0\0\0\001\147'
@@ -75,22 +75,21 @@ container 9.hevc 'is not a y4m file but, by its name, an encoded stream' 'someth
 refused "ts\" is an MPEG transport stream$decoded" -r "$r" -d "$work/ts"
 printf 'something else' > "$work/text"
 refused 'text" is not a y4m file' -r "$r" -d "$work/text"
-check 'what no decoder is known for' [ "$(grep -c ffmpeg "$work/err")" -eq 0 ]
-# y4m whatever its name, and a size of 16 by 16 that begins as a transport stream does, but is raw video
+check 'unknown format: no ffmpeg command' [ "$(grep -c ffmpeg "$work/err")" -eq 0 ]
+# a y4m file with the extension of a container, and raw video of 16x16 that looks like a transport stream
 cp "$d" "$work/clip.mp4"
-check 'y4m with another name' $tool -r "$r" -d "$work/clip.mp4" --quiet --csv -o "$work/named.csv"
-check 'y4m with another name: scores' same named.csv clip.csv
+check 'y4m with the name of a container: status' $tool -r "$r" -d "$work/clip.mp4" --quiet --csv -o "$work/named.csv"
+check 'y4m with the name of a container: scores' same named.csv clip.csv
 head -c 2048 /dev/zero | tr '\000' G > "$work/grey"
 run -r "$work/grey" -d "$work/grey" -w 16 -h 16 -p 400 -b 8
-check 'raw video that begins as a stream might' [ $status -eq 0 ]
+check 'raw video that looks like a transport stream' [ $status -eq 0 ]
 refused "1\" is an MP4 or QuickTime file$decoded\\.\$" -r "$work/raw.ref" -d "$work/1" -w 66 -h 50 -p 422 -b 10
 check 'raw video: command' grep -q \
     '^    ffmpeg -v error -i .*/1 -f rawvideo -pix_fmt yuv422p10le - | .* -d - -w 66 -h 50 -p 422 -b 10$' "$work/err"
 refused "1\" is an MP4 or QuickTime file$decoded, and score its output" -r "$r" -d "$work/1" --align 3
-check 'what a pipe will not do for: command' \
-    grep -q '^    ffmpeg -v error -i .*/1 -f yuv4mpegpipe -strict -1 .*/1.y4m$' "$work/err"
+check '--align needs a file: command' grep -q '^    ffmpeg -v error -i .*/1 -f yuv4mpegpipe -strict -1 .*/1.y4m$' "$work/err"
 
-# The command works, whatever the name: with something for ffmpeg that looks into the file that -i names.
+# The printed command works with any file name. This ffmpeg prints a clip that the contents of the input file select.
 mkdir -p "$work/bin"
 cat > "$work/bin/ffmpeg" << 'FFMPEG'
 #!/bin/sh
@@ -106,33 +105,33 @@ cp "$d" "$work/dist.y4m"
 odd="it's 5:4 \$HOME \"\\ \`a.mp4"
 printf '\0\0\0\034ftypdist' > "$work/$odd"
 printf '\0\0\0\034ftyprefv' > "$work/ref $odd"
-# obey SHELL: what the message says
+# obey SHELL: runs the command in the message
 obey() {
     CLIPS=$work PATH=$work/bin:$PATH $1 -c "$(sed -n 's/^    //p' "$work/err")" > "$work/obeyed.csv" 2> "$work/obeyed"
 }
 if [ -z "$RUNNER" ]; then
     refused "$decoded\\.\$" -r "$r" -d "$work/$odd" --csv
-    check 'a name with everything: the command works' obey sh
-    check 'a name with everything: scores' same obeyed.csv clip.csv
+    check 'special characters in a name: command works' obey sh
+    check 'special characters in a name: scores' same obeyed.csv clip.csv
     refused "$decoded\\.\$" "--reference=$work/ref $odd" "-d$d" --csv
-    check 'a name behind =: the command works' obey sh
-    check 'a name behind =: scores' same obeyed.csv clip.csv
+    check 'name after =: command works' obey sh
+    check 'name after =: scores' same obeyed.csv clip.csv
     if command -v bash > /dev/null; then
         refused "$decoded for bash\\.\$" "$work/ref $odd" "$work/$odd" --csv
-        check 'two such files: the command works' obey bash
-        check 'two such files: scores' same obeyed.csv clip.csv
+        check 'two encoded files: command works' obey bash
+        check 'two encoded files: scores' same obeyed.csv clip.csv
     fi
 fi
 if command -v ffmpeg > /dev/null && [ -z "$RUNNER" ] && ffmpeg -v error -nostdin -i "$d" -c:v ffv1 -y "$work/real.mkv" \
     2> "$work/log"; then
     refused "Matroska.*$decoded\\.\$" -r "$r" -d "$work/real.mkv" --csv
-    check 'with ffmpeg: the command works' sh -c "$(sed -n 's/^    //p' "$work/err")" > "$work/real.csv" 2> "$work/log"
+    check 'with ffmpeg: command works' sh -c "$(sed -n 's/^    //p' "$work/err")" > "$work/real.csv" 2> "$work/log"
     check 'with ffmpeg: scores' same real.csv clip.csv
 else
-    echo 'skipped: decoding, for there is no ffmpeg'
+    echo 'skipped: decoding (there is no ffmpeg)'
 fi
 
-# ---- a format without a file: the report goes to standard output, and nothing else ----
+# ---- a format without a file: standard output contains only the report ----
 
 for format in xml json csv sub; do
     $tool -r "$r" -d "$d" --quiet --$format -o "$work/named" --pool mean,p5 > "$work/out"
@@ -144,14 +143,13 @@ for format in xml json csv sub; do
     check "--$format without -o: pooled values" grep -q '^vmaf p5 ' "$work/err"
 done
 run -r "$r" -d "$d"
-check 'no format: the pooled score' grep -q '^vmaf mean ' "$work/out"
-refused '^vmafgpu: --json without -o writes one report to standard output, not 2; name a file for each with -o' \
-    -r "$r" -d "$d" -d "$r" --json
+check 'no format: pooled score' grep -q '^vmaf mean ' "$work/out"
+refused '^vmafgpu: --json without -o writes one report to standard output, not 2; name a file for each with -o' -r "$r" -d "$d" -d "$r" --json
 run -r "$r" -d "$d" --segment 1/1 -o "$work/part"
 run --join "$work/part" --csv
 check '--join --csv without -o' same out clip.csv
 
-# ---- what is unambiguous ----
+# ---- abbreviated arguments that are unambiguous ----
 
 run -r "$r" -d "$d" --csv -m version=vmaf_v0.6.1neg
 cp "$work/out" "$work/neg.csv"
@@ -159,8 +157,8 @@ run -r "$r" -d "$d" --csv -m vmaf_v0.6.1neg
 check '-m NAME' same out neg.csv
 run -r "$r" -d "$d" --csv -m vmaf_v0.6.1neg:name=other
 check '-m NAME:name=' grep -q '^Frame,.*,other,' "$work/out"
-refused '"vmaf_v9" should be KEY=VALUE.* or the name of a built-in model' -r "$r" -d "$d" -m vmaf_v9
-refused 'cannot both be meant' -r "$r" -d "$d" -m vmaf_v0.6.1:version=vmaf_v0.6.1neg
+refused '"vmaf_v9" must be KEY=VALUE.* or the name of a built-in model' -r "$r" -d "$d" -m vmaf_v9
+refused 'contradict each other' -r "$r" -d "$d" -m vmaf_v0.6.1:version=vmaf_v0.6.1neg
 for name in yuv420p yuv420p8 420; do
     # shellcheck disable=SC2046
     run -r "$work/raw.ref" -d "$work/raw.dist" --csv -w 66 -h 50 -p $name $([ $name != 420 ] || echo -b 8)
@@ -196,7 +194,7 @@ for arguments in "$r $d --csv" "--csv $r $d" "$r --csv $d"; do
     check "two names: $arguments" same out clip.csv
 done
 $tool "$r" - --csv --quiet < "$d" > "$work/out"
-check 'a name and standard input' same out clip.csv
+check 'file name and standard input' same out clip.csv
 unexpected='^vmafgpu: unexpected argument ".*"'
 refused "$unexpected; only two names" "$d" -r "$r"
 refused "$unexpected; only two names" "$r"
@@ -206,24 +204,23 @@ refused "$unexpected" -r "$r" -d "$d" "$d"
 refused "$unexpected" -- "$r" "$d"
 refused "$unexpected" "$r" '' -d "$d"
 
-# ---- raw video whose stated size or format is not that of its samples: a warning, and none where nothing is wrong ----
+# ---- raw video with a wrong size or format: a warning; no warning if both are right ----
 
 odd_size='does not look like pictures of'
-# odd NAME WORDS ARGUMENTS...: one warning, with these words, which --strict makes an error
+# odd NAME WORDS ARGUMENTS...: checks for one warning with these words, and for an error with --strict
 odd() {
     pair=$1
     words=$2
     shift 2
     run -r "$work/$pair.ref" -d "$work/$pair.dist" "$@"
     check "$pair as $*: status" [ $status -eq 0 ]
-    check "$pair as $*: words" grep -q -e "^vmafgpu: warning: \".*/$pair.ref\" $words" \
-        -e "^vmafgpu: warning: the .*samples of \".*/$pair.ref\" $words" "$work/err"
-    check "$pair as $*: once" [ "$(grep -c "does not look like\|samples of" "$work/err")" -eq 1 ]
+    check "$pair as $*: warning" grep -q "^vmafgpu: warning: \".*/$pair.ref\" $words\|^vmafgpu: warning: the .*samples of \".*/$pair.ref\" $words" "$work/err"
+    check "$pair as $*: number of warnings" [ "$(grep -c "does not look like\|samples of" "$work/err")" -eq 1 ]
     run -r "$work/$pair.ref" -d "$work/$pair.dist" "$@" --strict
-    check "$pair as $*: --strict" [ $status -eq 1 ]
-    check "$pair as $*: --strict, no score" [ ! -s "$work/out" ]
+    check "$pair as $*: status with --strict" [ $status -eq 1 ]
+    check "$pair as $*: no score with --strict" [ ! -s "$work/out" ]
 }
-# sound NAME ARGUMENTS...: no warning
+# sound NAME ARGUMENTS...: checks that there is no warning
 sound() {
     pair=$1
     shift
@@ -240,7 +237,7 @@ for content in texture+blur texture+mix grey+grain; do
     sound size -w 352 -h 288 -p yuv420p
 done
 run -r "$work/size.ref" -d - -w 288 -h 352 -p yuv420p < "$work/size.dist"
-check 'other sizes: the file beside standard input' grep -q "$odd_size 288x352" "$work/err"
+check 'warning about a file with standard input as the other video' grep -q "$odd_size 288x352" "$work/err"
 odd size 'look like pairs of 8 bits; check --bitdepth (16)' -w 352 -h 144 -p 420 -b 16
 make_pair size10 --raw texture+mix 352x288 10 420 2 4
 odd size10 "$odd_size 288x352: rows of 352 samples fit far better" -w 288 -h 352 -p yuv420p10le
@@ -253,7 +250,7 @@ for side in ref dist; do
     } > "$work/nv12.$side"
 done
 if $tool -r "$r" -d "$d" -n --feature psnr --frame_cnt 1 2>&1 | grep -q 'build has no\|there is no feature'; then
-    echo 'skipped: chroma, for this build has no psnr'
+    echo 'skipped: chroma (this build has no psnr)'
 else
     odd nv12 'alternate between two planes, as in nv12; check --pixel_format (420)' -w 352 -h 288 -p 420 -b 8 \
         --feature psnr
@@ -268,7 +265,7 @@ for content in noise flat black white lines blocks ramp bands dusk grey texture;
         sound right -w "${1%x*}" -h "${1#*x}" -p "$3" -b "$2"
     done
 done
-# what repeats itself: chequerboards and stripes, of which many widths would do
+# chequerboards and stripes: repeating patterns that fit many widths
 for pattern in 'int(x / 8) + int(y / 8)' 'x' 'y' 'int((x + y) / 4)' 'int(x / 16)' 'int(y / 4)'; do
     awk "BEGIN { for (y = 0; y < 64; y++) for (x = 0; x < 96; x++) printf \"%s\", ($pattern) % 2 ? \"~\" : \"!\" }" \
         > "$work/pattern.ref"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --html, also with --plot: a browser shows the values of the JSON report, logs no error, and a click zooms.
-# Screenshots of the pages stay in BUILD/report*.png for inspection by eye.
+# --html and --plot. In a browser the page shows the values of the JSON report, logs no errors, and zooms on a click.
+# Screenshots of the pages are left in BUILD/report*.png for visual inspection.
 #
 #     test/test_html.sh BUILD
 build=${1:-build}
@@ -15,51 +15,46 @@ esac
 $foreign "$build/test/make_clip" texture+mix 160x96 8 420 60 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
 $foreign "$build/test/make_clip" texture+blur 160x96 8 420 60 4 "$work/other" "$work/two.y4m" || exit 1
 
-# ---- the file ----
+# ---- contents of the page ----
 
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.html" --json -o "$work/one.json" --precision max \
     --pool mean,harmonic_mean,min,p1,p5,p10,median,max > "$work/out" 2> "$work/err"
-check '--html' [ $? -eq 0 ]
-check '--html: no message' [ ! -s "$work/err" ]
+check '--html: status' [ $? -eq 0 ]
+check '--html: no messages' [ ! -s "$work/err" ]
 check 'no external resources' [ "$(grep -cE '(src|href) *= *.?(http|//)|@import|url\(' "$work/one.html")" -eq 0 ]
-check 'the command' grep -q '"command":"vmafgpu -r .*ref.y4m -d .*one.y4m --quiet --html' "$work/one.html"
-check 'hashes' [ "$(grep -oE '"hash":"[0-9a-f]{16}"' "$work/one.html" | sort -u | wc -l)" -eq 2 ]
+check 'command line' grep -q '"command":"vmafgpu -r .*ref.y4m -d .*one.y4m --quiet --html' "$work/one.html"
+check 'number of hashes' [ "$(grep -oE '"hash":"[0-9a-f]{16}"' "$work/one.html" | sort -u | wc -l)" -eq 2 ]
 if command -v xxhsum > /dev/null; then
-    check 'hashes are those of xxhsum' grep -q "\"hash\":\"$(xxhsum -H1 "$work/ref.y4m" | cut -d ' ' -f 1)\"" \
-        "$work/one.html"
+    check 'hash equals that of xxhsum' grep -q "\"hash\":\"$(xxhsum -H1 "$work/ref.y4m" | cut -d ' ' -f 1)\"" "$work/one.html"
 fi
-$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --html "$work/several.html" --scale bicubic \
-    2> "$work/err"
-check 'several in one' [ "$(grep -c '"above"' "$work/several.html")" -eq 2 ]
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --html "$work/several.html" --scale bicubic 2> "$work/err"
+check 'page of several videos' [ "$(grep -c '"above"' "$work/several.html")" -eq 2 ]
 # shellcheck disable=SC2002
 cat "$work/one.y4m" | $tool -r "$work/ref.y4m" -d - --quiet --html "$work/piped.html"
-check 'of a pipe' grep -q '"pictures":\[\]' "$work/piped.html"
-$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet -n --feature psnr --html "$work/features.html" --subsample 3 \
-    --crop 64:64:16:16
-check 'without a model' grep -q '"scores":\[\]' "$work/features.html"
+check 'page of a pipe: no pictures' grep -q '"pictures":\[\]' "$work/piped.html"
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet -n --feature psnr --html "$work/features.html" --subsample 3 --crop 64:64:16:16
+check 'page without a model: no scores' grep -q '"scores":\[\]' "$work/features.html"
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.y4m" 2> "$work/err"
-check 'no video is overwritten' grep -q 'would overwrite the video' "$work/err"
+check 'page over a video: message' grep -q 'would overwrite the video' "$work/err"
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/same" -o "$work/same" 2> "$work/err"
-check 'no report is overwritten' grep -q 'two reports' "$work/err"
+check 'page and report in one file: message' grep -q 'two reports' "$work/err"
 
-# ---- the terminal ----
+# ---- --plot ----
 
 COLUMNS=60 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot > "$work/plot"
 check '--plot: mean and range' grep -Eq '^vmaf: mean [0-9.]+, from [0-9.]+ to [0-9.]+$' "$work/plot"
-check '--plot: lines' [ "$(wc -l < "$work/plot")" -eq 16 ]
-check '--plot: the last frame' grep -Eq '^ +0 +59$' "$work/plot"
-check '--plot of one: no name' [ "$(grep -c y4m "$work/plot")" -eq 0 ]
+check '--plot: number of lines' [ "$(wc -l < "$work/plot")" -eq 16 ]
+check '--plot: last frame' grep -Eq '^ +0 +59$' "$work/plot"
+check '--plot of one video: no name' [ "$(grep -c y4m "$work/plot")" -eq 0 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --plot --html "$work/plot.html" > "$work/plots"
-check '--plot of several: names' [ "$(grep -A 1 '\.y4m:$' "$work/plots" | grep -c '\(one\|two\).y4m:$\|^vmaf: mean')" \
-    -eq 4 ]
+check '--plot of several videos: names' [ "$(grep -A 1 '\.y4m:$' "$work/plots" | grep -c '\(one\|two\).y4m:$\|^vmaf: mean')" -eq 4 ]
 mkdir -p "$work/other_folder"
 cp "$work/two.y4m" "$work/other_folder/one.y4m"
-$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/other_folder/one.y4m" --quiet --html "$work/equal.html" \
-    --frame_cnt 2
-check 'equal names: with their folders' [ "$(grep -c '"name":".*/one\.y4m","rows"' "$work/equal.html")" -eq 2 ]
+$tool -r "$work/ref.y4m" -d "$work/one.y4m" -d "$work/other_folder/one.y4m" --quiet --html "$work/equal.html" --frame_cnt 2
+check 'equal file names: names with folders' [ "$(grep -c '"name":".*/one\.y4m","rows"' "$work/equal.html")" -eq 2 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --plot --no_prediction > "$work/plot" 2> "$work/error"
-check '--plot: nothing to show' grep -q 'plot: there is nothing to show' "$work/error"
-check '--plot: nothing else' [ "$(grep -c 'memory' "$work/error")" -eq 0 ]
+check '--plot without features: message' grep -q 'plot: there are no values to draw' "$work/error"
+check '--plot without features: no message about memory' [ "$(grep -c 'memory' "$work/error")" -eq 0 ]
 
 # ---- in a browser ----
 
@@ -68,7 +63,7 @@ for name in chromium chromium-browser google-chrome; do
     [ -n "$browser" ] || browser=$(command -v $name)
 done
 if [ -z "$browser" ] || [ -n "$RUNNER" ]; then
-    echo 'skipped: pages in a browser, for there is no chromium'
+    echo 'skipped: pages in a browser (there is no chromium)'
     echo "$passed passed, $failed failed, 1 skipped"
     [ "$failed" -eq 0 ]
     exit
@@ -77,7 +72,7 @@ HOME=$full/home
 export HOME
 mkdir -p "$HOME"
 
-# look NAME ARGUMENTS...: opens a page in the browser
+# look NAME ARGUMENTS...: opens the page in the browser
 look() {
     page=$1
     shift
@@ -85,7 +80,7 @@ look() {
         --user-data-dir="$full/profile" --virtual-time-budget=4000 "$@" "file://$full/$page.html" 2> "$work/$page.log"
 }
 
-# probe NAME: the page with a script behind it that clicks, and writes what it finds to the end
+# probe NAME [SIZE]: opens the page with an additional script, which clicks and appends its results to the page
 probe() {
     cat "$work/$1.html" - > "$work/$1_probe.html" << 'PROBE'
 <pre id='probe'></pre>
@@ -123,21 +118,20 @@ document.getElementById('probe').textContent = 'BEGIN\n' + lines.join('\n') + '\
 </script>
 PROBE
     look "$1_probe" --dump-dom --window-size="${2:-1200,900}" | sed -n '/BEGIN/,/^END/p' > "$work/$1.probe"
-    check "$1: the page draws" grep -q '^ready yes' "$work/$1.probe"
-    check "$1: the browser has nothing to say: $(grep -m 1 CONSOLE "$work/$1_probe.log")" \
-        [ "$(grep -c CONSOLE "$work/$1_probe.log")" -eq 0 ]
-    check "$1: something is drawn" grep -q '^inked true' "$work/$1.probe"
-    check "$1: no wider than the window" grep -q '^wide true' "$work/$1.probe"
+    check "$1: page is ready" grep -q '^ready yes' "$work/$1.probe"
+    check "$1: no browser messages: $(grep -m 1 CONSOLE "$work/$1_probe.log")" [ "$(grep -c CONSOLE "$work/$1_probe.log")" -eq 0 ]
+    check "$1: curve is drawn" grep -q '^inked true' "$work/$1.probe"
+    check "$1: page fits the width of the window" grep -q '^wide true' "$work/$1.probe"
 }
 
 probe one
-check 'the whole clip is shown' grep -q '^view 0-60$' "$work/one.probe"
-check 'a click zooms' grep -Eq '^zoomed (1[0-9]-[34][0-9])$' "$work/one.probe"
-check 'All shows all' grep -q '^all 0-60$' "$work/one.probe"
-check 'hovering says the frame' grep -q '^tip frame ' "$work/one.probe"
-check 'pictures' grep -Eq '^pictures (9|1[0-8]) whole (9|1[0-8])$' "$work/one.probe"
+check 'view of the whole clip' grep -q '^view 0-60$' "$work/one.probe"
+check 'zoom on a click' grep -Eq '^zoomed (1[0-9]-[34][0-9])$' "$work/one.probe"
+check 'view of the whole clip after a click on All' grep -q '^all 0-60$' "$work/one.probe"
+check 'frame number on hovering' grep -q '^tip frame ' "$work/one.probe"
+check 'number of pictures' grep -Eq '^pictures (9|1[0-8]) whole (9|1[0-8])$' "$work/one.probe"
 if command -v python3 > /dev/null; then
-    check 'the numbers are those of the JSON report' python3 - "$work/one.json" "$work/one.probe" << 'COMPARE'
+    check 'values equal those of the JSON report' python3 - "$work/one.json" "$work/one.probe" << 'COMPARE'
 import json, sys
 pooled = json.load(open(sys.argv[1]))['pooled_metrics']
 rows = [line.split()[1:] for line in open(sys.argv[2]) if line.startswith('column ')]
@@ -154,21 +148,21 @@ sys.exit(len(bad) > 0)
 COMPARE
 fi
 probe several
-check 'the panels name the videos' [ "$(grep -c '^panel .*legend one.y4m two.y4m$' "$work/several.probe")" -eq 2 ]
-check 'a table sorts' grep -q '^sorted two.y4m one.y4m' "$work/several.probe"
-check 'and the other way round' grep -q '^again one.y4m two.y4m' "$work/several.probe"
+check 'names of the videos in the legends' [ "$(grep -c '^panel .*legend one.y4m two.y4m$' "$work/several.probe")" -eq 2 ]
+check 'table sorted on a click' grep -q '^sorted two.y4m one.y4m' "$work/several.probe"
+check 'table sorted in reverse on a second click' grep -q '^again one.y4m two.y4m' "$work/several.probe"
 probe features
 probe piped 500,800
 # shellcheck disable=SC2086
-check 'a page of a million frames' $foreign "$build/test/test_page" "$work/million.html" > /dev/null
+check 'page of a million frames: status' $foreign "$build/test/test_page" "$work/million.html" > /dev/null
 probe million
-check 'a million frames: all' grep -q '^view 0-1000000$' "$work/million.probe"
+check 'page of a million frames: view' grep -q '^view 0-1000000$' "$work/million.probe"
 
 look several --screenshot="$full/../../report.png" --window-size=1240,2400 > /dev/null
 look one --screenshot="$full/../../report_dark.png" --window-size=1240,2400 --blink-settings=preferredColorScheme=0 \
     > /dev/null
 look one --screenshot="$full/../../report_phone.png" --window-size=500,1900 > /dev/null
-check 'pictures for the eye' [ -s "$build/report.png" ]
+check 'screenshots' [ -s "$build/report.png" ]
 rm -rf "$full/profile" "$HOME"
 
 finish

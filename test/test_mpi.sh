@@ -1,13 +1,13 @@
 #!/bin/sh
-# examples/tool/mpi/cluster_mpi.c under mpirun with 1, 2, 4 and 7 ranks: the reports must equal those of a single
-# process. If a rank fails, it is named and another rank does its segments. If a rank is killed, a message lists what is
-# missing. Skipped if there is no MPI.
+# Runs examples/tool/mpi/cluster_mpi.c with 1, 2, 4 and 7 ranks. The reports must equal those of a single process. If a
+# rank fails, a message names it and another rank scores its segments. If a rank is killed, a message lists the missing
+# reports. Skipped if there is no MPI.
 #
 #     test/test_mpi.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
 . "$(dirname "$0")/check.sh"
 if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null || [ -n "$RUNNER$SANITIZE" ]; then
-    skip 'cluster_mpi, for there is no mpicc and mpirun'
+    skip 'cluster_mpi (it needs mpicc and mpirun, and runs without RUNNER and SANITIZE)'
     finish
 fi
 work_folder mpi
@@ -17,7 +17,7 @@ if ! MAKEFLAGS='' make mpi BUILD="$build" > "$work/log" 2>&1; then
     echo '0 passed, 1 failed'
     exit 1
 fi
-check 'no warnings' [ "$(grep -c warning "$work/log")" -eq 0 ]
+check 'make mpi: no warnings' [ "$(grep -c warning "$work/log")" -eq 0 ]
 
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR=$work/tmp
 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
@@ -27,10 +27,10 @@ export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM TMPDIR OMPI_MCA_rma
 "$build/test/make_clip" texture+blur 96x80 8 420 40 4 "$work/ref.y4m" "$work/two.y4m" || exit 1
 cd "$work" || exit 1
 cat > jobs.txt << 'JOBS'
-# a job a line
+# one job per line
 -r ref.y4m -d one.y4m --json -o one.json --precision max
 
--r 'ref.y4m' -d "two.y4m" -o two.xml -m version=vmaf_v0.6.1neg:name=neg --subsample 3   # another one
+-r 'ref.y4m' -d "two.y4m" -o two.xml -m version=vmaf_v0.6.1neg:name=neg --subsample 3   # the second job
 -r ref.y4m -d one.y4m -d two.y4m --csv -o both1.csv -o both2.csv --from 5 --to 31 --pool mean
 JOBS
 
@@ -45,7 +45,7 @@ $tool -r ref.y4m -d two.y4m -o two.xml -m version=vmaf_v0.6.1neg:name=neg --subs
 $tool -r ref.y4m -d one.y4m -d two.y4m --csv -o both1.csv -o both2.csv --from 5 --to 31 --pool mean --quiet > /dev/null
 mask one.json two.xml both1.csv both2.csv > expected
 
-# run RANKS ARGUMENTS...: what they write is as one process writes it
+# run RANKS ARGUMENTS...: compares the reports with those of a single process
 run() {
     ranks=$1
     shift
@@ -54,15 +54,15 @@ run() {
     check "$ranks ranks: status" [ $? -eq 0 ]
     mask one.json two.xml both1.csv both2.csv > got
     check "$ranks ranks: reports" cmp -s expected got
-    check "$ranks ranks: what is printed" [ "$(grep -c ' mean [0-9.]*$' out)" -eq 2 ]
-    check "$ranks ranks: nothing is left" [ -z "$(find tmp -name 'part*')" ]
+    check "$ranks ranks: pooled scores" [ "$(grep -c ' mean [0-9.]*$' out)" -eq 2 ]
+    check "$ranks ranks: no temporary files" [ -z "$(find tmp -name 'part*')" ]
 }
 run 1 jobs.txt --segments 3
 run 2 jobs.txt
 run 4 jobs.txt --segments 5
 run 7 jobs.txt --segments 7
 
-# Rows of a segment that need several messages.
+# Segments with so many rows that each needs several messages.
 "$build/test/make_clip" texture+mix 16x16 8 400 2500 4 many_ref.y4m many.y4m || exit 1
 echo '-r many_ref.y4m -d many.y4m --json -o many.json --precision max' > many.txt
 $tool -r many_ref.y4m -d many.y4m --json -o many.json --precision max --quiet
@@ -74,7 +74,7 @@ mask many.json > got
 check 'many rows: report' cmp -s many_expected got
 check 'many rows: no segment failed' [ "$(grep -c 'segment' err)" -eq 0 ]
 
-# A rank that cannot find a video: it is named, and others do what it could not.
+# A rank that cannot find a video: a message names it, and other ranks score its segments.
 mkdir -p elsewhere
 cp ref.y4m elsewhere/
 cat > lame.sh << LAME
@@ -85,25 +85,23 @@ LAME
 chmod +x lame.sh
 rm -f one.json two.xml both1.csv both2.csv
 timeout 120 mpirun -n 3 ./lame.sh "$work/jobs.txt" --segments 6 > out 2> err
-check 'a lame rank: status' [ $? -eq 0 ]
+check 'failing rank: status' [ $? -eq 0 ]
 mask one.json two.xml both1.csv both2.csv > got
-check 'a lame rank: reports' cmp -s expected got
-check 'a lame rank: named' grep -Eq \
-    '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; another one will do it\.$' err
-# If no rank can score a segment, the message names the missing segments, and the other jobs are done.
+check 'failing rank: reports' cmp -s expected got
+check 'failing rank: message' grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; the segment is assigned again\.$' err
+# No rank can score a segment: a message names the job, and the other job is done.
 printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref.y4m -d none.y4m -o none.xml' > bad.txt
 rm -f one.json
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err
-check 'a job that cannot be done: status' [ $? -ne 0 ]
-check 'a job that cannot be done: said' grep \
-    -q '^vmafgpu: job 2 has no report: a segment failed; 0 of its 2 segments are done' err
-check 'a job that cannot be done: the other one is' [ -s one.json ]
+check 'failing job: status' [ $? -ne 0 ]
+check 'failing job: message' grep -q '^vmafgpu: job 2 failed and has no report: a segment failed; 0 of 2 segments are done' err
+check 'failing job: report of the other job' [ -s one.json ]
 printf '%s\n' '-r ref.y4m' > bad.txt
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt > out 2> err
-check 'a job that is none: status' [ $? -ne 0 ]
-check 'a job that is none: said once' [ "$(grep -c 'job 1 cannot be done' err)" -eq 1 ]
+check 'invalid job: status' [ $? -ne 0 ]
+check 'invalid job: number of messages' [ "$(grep -c 'job 1 is invalid' err)" -eq 1 ]
 
-# A rank is killed while it works.
+# A rank is killed while it scores.
 "$build/test/make_clip" texture+mix 640x360 8 420 150 4 long_ref.y4m long.y4m || exit 1
 echo '-r long_ref.y4m -d long.y4m -o long.xml -m version=vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=neg' > long.txt
 cat > marked.sh << MARKED
@@ -119,11 +117,9 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
 done
 kill -9 "$(cat pid1)" 2> /dev/null
 wait $!
-# Other MPIs end the remaining ranks without a signal that they could answer.
-if mpirun --version 2>&1 | grep -q 'Open MPI'; then
-    check 'a killed rank: it is named' grep -q 'rank 1' err
-    [ -s long.xml ] || check 'a killed rank: what is missing' \
-        grep -q 'ended before all was done; there is no report of the jobs 1 (' err
+if mpirun --version 2>&1 | grep -q 'Open MPI'; then # other implementations end the remaining ranks with SIGKILL
+    check 'killed rank: message' grep -q 'rank 1' err
+    [ -s long.xml ] || check 'killed rank: missing reports' grep -q 'ended by a signal; reports are missing for jobs 1 (' err
 fi
 
 finish

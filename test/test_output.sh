@@ -1,9 +1,9 @@
 #!/bin/sh
-# The reports of the tool, byte for byte against libvmaf's in test/golden/outputs. Only the values of version and fps
-# are masked. Reports with float_adm are from an AMD processor.
+# Compares the reports of the tool byte for byte with reports of libvmaf in test/golden/outputs. Only the version and the
+# frames per second are masked. Golden reports with float_adm were made on an AMD processor.
 #
-#     test/test_output.sh BUILD                  compares BUILD/vmafgpu's output
-#     test/test_output.sh BUILD make VMAF        makes the golden files again, with a vmaf tool
+#     test/test_output.sh BUILD                  compares the reports of BUILD/vmafgpu
+#     test/test_output.sh BUILD make VMAF        makes the golden reports with the vmaf tool VMAF
 build=${1:-build}
 mode=${2:-test}
 vmaf=$3
@@ -40,7 +40,7 @@ compare() {
     if cmp -s "$work/expected" "$work/got"; then
         passed=$((passed + 1))
     else
-        fail "$name.$format: differs from libvmaf's; first lines:"
+        fail "$name.$format: differs from the report of libvmaf; first differences:"
         diff "$work/expected" "$work/got" | head -4
     fi
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Interrupted runs that continue (--state), and clips that are scored in segments (--segment, --join): the reports must
-# equal the report of one whole run, byte for byte.
+# equal the report of a single run, byte for byte.
 #
-#     test/test_state.sh BUILD        DEPTH=all kills 100 times
+#     test/test_state.sh BUILD        with DEPTH=all 100 runs are killed
 build=${1:-build}
 . "$(dirname "$0")/check.sh"
 work_folder state
@@ -12,7 +12,7 @@ $foreign "$build/test/make_clip" texture+mix 96x80 8 420 23 4 "$work/ref.y4m" "$
 $foreign "$build/test/make_clip" texture+blur 96x80 8 420 23 4 "$work/ref.y4m" "$work/two.y4m" || exit 1
 r=$work/ref.y4m
 
-mask() { # FILE: without what depends on the clock
+mask() { # FILE: writes FILE.masked without the frames per second
     sed -e 's/^  "fps": [^,]*,/  "fps": ,/' -e 's/<fyi fps="[^"]*"/<fyi fps=""/' "$1" > "$1.masked"
 }
 
@@ -22,20 +22,20 @@ same() {
     cmp -s "$work/$1.masked" "$work/$2.masked"
 }
 
-# refused WORDS ARGUMENTS...: exit status 1 and one message with these words
+# refused WORDS ARGUMENTS...: checks for exit status 1 and a single message with these words
 refused() {
     words=$1
     shift
     $tool --quiet "$@" > "$work/out" 2> "$work/err"
     status=$?
     check "status $status of $*" [ "$status" -eq 1 ]
-    check "words of $*: $(tail -n 1 "$work/err")" grep -q -e "$words" "$work/err"
-    check "lines of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
+    check "message of $*: $(tail -n 1 "$work/err")" grep -q -e "$words" "$work/err"
+    check "number of messages of $*" [ "$(grep -c '^vmafgpu: ' "$work/err")" -eq 1 ]
 }
 
-# ---- segments: joined in any order they are the whole ----
+# ---- segments, joined in any order ----
 
-# segments N ARGUMENTS...: the JSON report, joined of N segments, is that of the whole
+# segments N ARGUMENTS...: checks that the report joined from N segments equals the report of the whole clip
 segments() {
     n=$1
     shift
@@ -51,12 +51,12 @@ segments() {
     done
     # shellcheck disable=SC2086
     $tool --join $parts --json -o "$work/joined.json" --precision max --pool p5,mean > "$work/joined.out" 2> "$work/err"
-    check "--join of $n $*" [ $? -eq 0 ]
-    check "--join of $n $*: the whole's bytes" same joined.json whole.json
-    check "--join of $n $*: what is printed" same joined.out whole.out
+    check "--join of $n $*: status" [ $? -eq 0 ]
+    check "--join of $n $*: report" same joined.json whole.json
+    check "--join of $n $*: standard output" same joined.out whole.out
 }
 
-# has FEATURE: this build has one of that name
+# has FEATURE: whether this build contains the feature
 has() {
     ! $tool -r "$r" -d "$work/one.y4m" -n --feature "$1" --frame_cnt 1 2>&1 |
         grep -q 'build has no\|there is no feature'
@@ -64,7 +64,7 @@ has() {
 for n in 1 2 3 7 30; do
     segments $n
 done
-# The columns of one frame have an order of their own.
+# A report of a single frame has another order of columns.
 segments 1 --frame_cnt 1 -n --feature motion --feature float_motion
 segments 4 -n --feature motion=motion_five_frame_window=true
 segments 5 -m version=vmaf_v0.6.1:motion.motion_moving_average=true --feature vif=debug=true
@@ -77,7 +77,7 @@ if has speed_temporal; then
     segments 3 -n --feature speed_temporal
     segments 3 -n --feature speed_temporal --subsample 2
 fi
-# on a GPU, whose frames several threads read: a simulated one
+# on a simulated GPU, for which several threads read frames
 if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; then
     real=$tool
     mkdir -p "$work/driver"
@@ -85,7 +85,7 @@ if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; the
     printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels"
     tool="env LD_LIBRARY_PATH=$work/driver $real"
     segments 3 --backend cuda --kernels "$work/kernels" --threads 3
-    check 'the simulated GPU' grep -q '"backend": "cuda"' "$work/joined.json"
+    check 'segments on the simulated GPU: backend' grep -q '"backend": "cuda"' "$work/joined.json"
     segments 4 --backend cuda --kernels "$work/kernels" --subsample 2 --align 3
     segments 3 --kernels "$work/kernels" --threads 2
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
@@ -93,18 +93,18 @@ if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; the
         --kernels "$work/kernels"
     head -c $(($(wc -c < "$work/gpu") / 2)) "$work/gpu" > "$work/cut"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" --kernels "$work/kernels"
-    check 'a state of a GPU' same cut.json whole.json
+    check 'state of a run on a GPU continued on another backend' same cut.json whole.json
     tool=$real
 else
-    echo 'skipped: segments on a simulated GPU, which is not built'
+    echo 'skipped: segments on a simulated GPU (it is not built)'
 fi
 for i in 1 2; do
     $tool -r "$r" -d "$work/one.y4m" -d "$work/two.y4m" --quiet --segment $i/2 -o "$work/part$i.json"
 done
 $tool -r "$r" -d "$work/one.y4m" -d "$work/two.y4m" --quiet -o "$work/one.xml" -o "$work/two.xml"
 $tool --join "$work/part1.json" "$work/part2.json" -o "$work/joined1.xml" -o "$work/joined2.xml"
-check '--join of several: the first' same joined1.xml one.xml
-check '--join of several: the second' same joined2.xml two.xml
+check '--join of several videos: first report' same joined1.xml one.xml
+check '--join of several videos: second report' same joined2.xml two.xml
 
 segments 3
 refused 'of 3 segments 1 is missing: 2' --join "$work/part1.json" "$work/part3.json"
@@ -112,12 +112,12 @@ refused 'are the same segment, 1' --join "$work/part1.json" "$work/part2.json" "
 $tool -r "$r" -d "$work/two.y4m" --quiet --segment 2/3 -o "$work/other.json"
 refused 'are of different runs' --join "$work/part1.json" "$work/other.json" "$work/part3.json"
 head -c 500 "$work/part2.json" > "$work/cut.json"
-refused 'cut.json" is no' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
+refused 'cut.json" is not a' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
 sed '$d' "$work/part2.json" > "$work/cut.json"
 refused 'is not whole' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
 sed '3s/\["1[0-9a-f]/["1f/' "$work/part2.json" > "$work/cut.json"
 refused 'is not whole' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
-refused 'is no state and no segment' --join "$r"
+refused 'is not a state or segment' --join "$r"
 refused 'would overwrite a part' --join "$work/part1.json" "$work/part2.json" "$work/part3.json" -o "$work/part2.json"
 refused 'cannot be opened' --join "$work/none.json"
 refused 'needs I/N' -r "$r" -d "$work/one.y4m" --segment 4/3 -o "$work/out.json"
@@ -126,8 +126,8 @@ refused 'need files' -r "$r" -d - --segment 1/3 -o "$work/out.json" < "$work/one
 ! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true \
     --state "$work/apsnr"
 
-# A part that claims more segments than can be there: what is missing is named at once. Lines end in the CRC-32 that
-# gzip has, too.
+# A part with a header that states too many segments: the message lists missing segments and comes at once. gzip computes
+# the CRC-32 of the changed header.
 claims() { # SEGMENTS FROM TO
     head -n 1 "$2" | sed -e 's/,"[0-9a-f]*"\]$//' -e "s/\"segments\":[0-9]*/\"segments\":$1/" | tr -d '\n' > "$3.text"
     crc=$(gzip -c < "$3.text" | tail -c 8 | od -An -tx1 -N4 | awk '{ print $4 $3 $2 $1 }')
@@ -135,49 +135,47 @@ claims() { # SEGMENTS FROM TO
 }
 if command -v gzip > /dev/null; then
     claims 3 "$work/part1.json" "$work/claim1.json"
-    check 'claims 3' cmp -s "$work/part1.json" "$work/claim1.json"
+    check 'part with 3 segments in its header' cmp -s "$work/part1.json" "$work/claim1.json"
     for claim in 2147483648 4294967296 9223372036854775807; do
         claims $claim "$work/part1.json" "$work/claim1.json"
         claims $claim "$work/part3.json" "$work/claim3.json"
         (
             failed=0
-            ulimit -t 600 # seconds of the processor: it once took hours, now less than one
-            refused "of $claim segments $((claim - 2)) are missing: 2, 4, 5," --join "$work/claim3.json" \
-                "$work/claim1.json"
+            ulimit -t 600 # seconds of processor time, far more than needed
+            refused "of $claim segments $((claim - 2)) are missing: 2, 4, 5," --join "$work/claim3.json" "$work/claim1.json"
             [ "$failed" -eq 0 ]
         )
-        check "$claim segments" [ $? -eq 0 ]
+        check "part with $claim segments in its header" [ $? -eq 0 ]
     done
 fi
 
-# ---- a state ----
+# ---- --state ----
 
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json"
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/kept.json" --state "$work/state"
-check '--state' same kept.json whole.json
+check '--state: report' same kept.json whole.json
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/again.json" --state "$work/state"
-check '--state again' cmp -s "$work/kept.json" "$work/again.json"
+check '--state of a complete run: report' cmp -s "$work/kept.json" "$work/again.json"
 size=$(wc -c < "$work/state")
-for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do
-    # what a kill leaves, cut anywhere
+for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do # truncated states, as after a kill
     head -c "$keep" "$work/state" > "$work/cut"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" 2> "$work/err"
-    check "a state of $keep bytes: $(cat "$work/err")" same cut.json whole.json
+    check "state truncated to $keep bytes: $(cat "$work/err")" same cut.json whole.json
 done
-# what a crash of the system leaves: a hole in the middle
+# a state with a hole in the middle, as after a crash of the system
 head -c $((size / 2)) "$work/state" > "$work/hole"
 head -c 700 /dev/zero >> "$work/hole"
 tail -c +$((size / 2 + 701)) "$work/state" >> "$work/hole"
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/hole"
-check 'a state with a hole' same cut.json whole.json
-refused 'is of another run' -r "$r" -d "$work/two.y4m" --state "$work/state"
-refused 'is of another run' -r "$r" -d "$work/one.y4m" --state "$work/state" -m version=vmaf_v0.6.1neg
+check 'state with a hole' same cut.json whole.json
+refused 'belongs to another run' -r "$r" -d "$work/two.y4m" --state "$work/state"
+refused 'belongs to another run' -r "$r" -d "$work/one.y4m" --state "$work/state" -m version=vmaf_v0.6.1neg
 refused 'is a video' -r "$r" -d "$work/one.y4m" --state "$work/one.y4m"
 cp "$r" "$work/copy.y4m"
-refused 'is no state' -r "$r" -d "$work/one.y4m" --state "$work/copy.y4m"
-check 'what is no state is left alone' cmp -s "$r" "$work/copy.y4m"
+refused 'is not a state' -r "$r" -d "$work/one.y4m" --state "$work/copy.y4m"
+check 'other file given as a state is unchanged' cmp -s "$r" "$work/copy.y4m"
 
-# ---- killed at any moment ----
+# ---- runs killed at random times ----
 
 $foreign "$build/test/make_clip" texture+mix 320x180 8 420 60 4 "$work/ref.y4m" "$work/one.y4m" || exit 1
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/whole.json" --precision max
@@ -196,7 +194,7 @@ while [ $killed -lt $kills ] && [ $runs -lt $((20 * kills)) ]; do
             2> "$work/err" &
         process=$!
         seed=$(((seed * 1103515245 + 12345) % 2147483648))
-        wait_ms=$((seed / 65536 % 120 + 10 * tries)) # longer each time, where everything is slow
+        wait_ms=$((seed / 65536 % 120 + 10 * tries)) # longer each time, for slow machines
         tries=$((tries + 1))
         sleep "$((wait_ms / 1000)).$(printf '%03d' $((wait_ms % 1000)))"
         kill -9 $process 2> /dev/null
@@ -208,8 +206,8 @@ while [ $killed -lt $kills ] && [ $runs -lt $((20 * kills)) ]; do
     done
     same killed.json whole.json || wrong=$((wrong + 1))
 done
-check "killed $killed times in $runs runs" [ $killed -ge $kills ]
-check 'the report is that of a run that was not' [ $wrong -eq 0 ]
-rm -f "$work"/.vmafgpu-*.tmp # of those that were killed
+check "number of killed runs: $killed of $runs" [ $killed -ge $kills ]
+check 'reports of killed and continued runs' [ $wrong -eq 0 ]
+rm -f "$work"/.vmafgpu-*.tmp # temporary files of killed runs
 
 finish

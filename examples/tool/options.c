@@ -43,17 +43,17 @@ const pooling tool_standard_poolings[] = {
     { "harmonic_mean", 0, VMAFGPU_POOL_HARMONIC_MEAN, 0 },
 };
 
-/* One row of the table of options. `apply` stores what it makes of `value` at `offset` of the options; it gets the
- * row itself for the name in its messages. */
+/* One row of the table of options. `apply` parses `value` and stores the result at `offset` in the options. Its
+ * messages take the name of the option from the row. */
 typedef struct option_row {
     const char *name;
-    char letter;       /* 0: none */
-    const char *value; /* its name in the help; NULL: the option takes none */
+    char letter;       /* the short option; 0 if there is none */
+    const char *value; /* name of the value in the help; NULL for options without a value */
     int (*apply)(options *o, const struct option_row *row, const char *value);
     size_t offset;
-    int64_t low, high; /* numbers: the range; flags: `low` is what is stored */
-    int is_ours;       /* libvmaf's tool doesn't have it */
-    const char *help;  /* one line or several */
+    int64_t low, high; /* range of a number; for a flag, `low` is the value to store */
+    int is_ours;       /* the vmaf tool of libvmaf lacks this option */
+    const char *help;  /* one or more lines */
 } option_row;
 
 int tool_report_count(const options *o) {
@@ -73,7 +73,7 @@ static int apply_text(options *o, const option_row *row, const char *value) {
     if (*target)
         return tool_fail("option --%s can be given only once", row->name);
     *target = value;
-    return *value ? 1 : tool_fail("option --%s needs a value that isn't empty", row->name);
+    return *value ? 1 : tool_fail("option --%s needs a value that is not empty", row->name);
 }
 
 static int apply_file(options *o, const option_row *row, const char *value) {
@@ -81,17 +81,17 @@ static int apply_file(options *o, const option_row *row, const char *value) {
     if (list->count == MAX_DISTORTED)
         return tool_fail("option --%s can be given %d times at most", row->name, MAX_DISTORTED);
     list->names[list->count++] = value;
-    return *value ? 1 : tool_fail("option --%s needs a value that isn't empty", row->name);
+    return *value ? 1 : tool_fail("option --%s needs a value that is not empty", row->name);
 }
 
-/* The first of the parts; words behind it are parts, too. */
+/* Adds the first part. tool_parse_arguments() adds the arguments that follow. */
 static int apply_join(options *o, const option_row *row, const char *value) {
     if (!o->join)
         o->join = (const char **)malloc(sizeof *o->join * (size_t)o->argc);
     if (!o->join)
         return tool_out_of_memory();
     o->join[o->join_count++] = value;
-    return *value ? 1 : tool_fail("option --%s needs a value that isn't empty", row->name);
+    return *value ? 1 : tool_fail("option --%s needs a value that is not empty", row->name);
 }
 
 static int apply_segment(options *o, const option_row *row, const char *value) {
@@ -100,7 +100,7 @@ static int apply_segment(options *o, const option_row *row, const char *value) {
     o->segment = segment;
     o->segments = segments;
     return (segment >= 1 && segment <= segments && *value == '\0') ||
-           tool_fail("option --%s needs I/N, the I-th of N segments, counted from 1", row->name);
+           tool_fail("option --%s needs I/N with I from 1 to N: segment I of N", row->name);
 }
 
 static int apply_flag(options *o, const option_row *row, const char *value) {
@@ -109,7 +109,7 @@ static int apply_flag(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-/* Decimal, 0x hexadecimal or 0 octal, as libvmaf's tool takes numbers. */
+/* Parses a decimal, hexadecimal (0x) or octal (0) number, as the vmaf tool does. */
 static int apply_number(options *o, const option_row *row, const char *value) {
     char *end = NULL;
     errno = 0;
@@ -129,7 +129,7 @@ static const pixel_format *find_pixel_format(const char *name, size_t length) {
     return NULL;
 }
 
-/* Reads one of ffmpeg's names: yuv420p, yuv422p10le, gray12le, p010le and so on. NULL if it is none. */
+/* Parses an ffmpeg pixel format such as yuv420p, yuv422p10le, gray12le or p010le. Returns NULL for other names. */
 static const pixel_format *parse_ffmpeg_format(const char *value, int *depth) {
     const pixel_format *f = NULL;
     if (strncmp(value, "yuv", 3) == 0 && strlen(value) >= 7 && value[6] == 'p') {
@@ -158,20 +158,20 @@ static int apply_pixel_format(options *o, const option_row *row, const char *val
     if (!o->pixel_format)
         o->pixel_format = parse_ffmpeg_format(value, &o->implied_depth);
     return o->pixel_format ||
-           tool_fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24, p010 to p416, or ffmpeg's name such as "
+           tool_fail("option --%s needs 420, 422, 444, 400, nv12, nv16, nv24, p010 to p416, or an ffmpeg name such as "
                      "yuv420p10le, not \"%s\"",
                      row->name, value);
 }
 
 static int apply_point(options *o, const option_row *row, const char *value) {
     return cut_parse((cut_point *)option_target(o, row), value) ||
-           tool_fail("option --%s needs a frame's number or a time such as 12.5s or 1:02.5, not \"%s\"", row->name,
+           tool_fail("option --%s needs a frame number or a time such as 12.5s or 1:02.5, not \"%s\"", row->name,
                      value);
 }
 
 static int apply_crop(options *o, const option_row *row, const char *value) {
     return cut_parse_window(&o->crop, value) ||
-           tool_fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT, %d or more wide and high, not \"%s\"",
+           tool_fail("option --%s needs WIDTH:HEIGHT:X:Y or WIDTH:HEIGHT with sides of at least %d, not \"%s\"",
                      row->name, VIDEO_MIN_SIDE, value);
 }
 
@@ -189,7 +189,7 @@ static int apply_report(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-/* Its place in a list that NULL ends, or -1. */
+/* Returns the index of `value` in a list that ends with NULL, or -1. */
 static int find_name(const char *const *names, const char *value) {
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], value) == 0)
@@ -218,7 +218,7 @@ static int apply_backend(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-/* all, or numbers with commas between them. */
+/* Parses "all" or numbers separated by commas. */
 static int apply_gpus(options *o, const option_row *row, const char *value) {
     const char *at = value;
     o->gpu_count = 0;
@@ -233,8 +233,8 @@ static int apply_gpus(options *o, const option_row *row, const char *value) {
         for (int i = 0; i < o->gpu_count; i++)
             is_again |= o->gpus[i] == number;
         if (number < 0 || number > MAX_GPU || is_again || o->gpu_count == MAX_GPUS || (*end && *end != ',')) {
-            return tool_fail("option --%s needs all, or up to %d different numbers from 0 to %d with commas between "
-                             "them, not \"%s\"",
+            return tool_fail("option --%s needs all, or up to %d different numbers from 0 to %d separated by commas, "
+                             "not \"%s\"",
                              row->name, (int)MAX_GPUS, (int)MAX_GPU, value);
         }
         o->gpus[o->gpu_count++] = (int)number;
@@ -295,7 +295,7 @@ static int parse_pooling(pooling *p, char *name) {
     return end != name + 1 && *end == '\0' && p->percentile <= 100;
 }
 
-/* Is the last one on the list on it already? */
+/* Whether the pooling behind the end of the list is in the list already. */
 static int is_repeated_pooling(const options *o) {
     const pooling *last = &o->poolings[o->pooling_count];
     for (int i = 0; i < o->pooling_count; i++)
@@ -315,12 +315,11 @@ static int apply_pool(options *o, const option_row *row, const char *value) {
         if (comma)
             *comma = '\0';
         if (o->pooling_count == MAX_POOLINGS)
-            return tool_fail("option --%s takes %d ways of pooling at most", row->name, MAX_POOLINGS);
+            return tool_fail("option --%s takes at most %d poolings", row->name, MAX_POOLINGS);
         if (!parse_pooling(&o->poolings[o->pooling_count], name)) {
-            return tool_fail(
-                "option --%s knows mean, harmonic_mean, min, max, median and percentiles such as p5, but no "
-                "\"%s\"",
-                row->name, name);
+            return tool_fail("option --%s needs mean, harmonic_mean, min, max, median or percentiles such as p5, "
+                             "not \"%s\"",
+                             row->name, name);
         }
         o->pooling_count += !is_repeated_pooling(o);
         name = comma ? comma + 1 : NULL;
@@ -328,24 +327,25 @@ static int apply_pool(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-/* disable_clip and enable_transform: alone or "=true" sets them. */
+/* Parses disable_clip and enable_transform: the key alone means true. */
 static int parse_model_flag(const char *key, const char *value, int *flag) {
     if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-        return tool_fail("option --model: %s can be true or false, not \"%s\"", key, value);
+        return tool_fail("option --model: %s must be true or false, not \"%s\"", key, value);
     *flag = !value || strcmp(value, "true") == 0;
     return 1;
 }
 
-/* A name goes into reports as it is, so it must not hold what JSON or XML would take for its own. */
+/* Rejects names with characters that are special in JSON or XML, because reports contain names unescaped. */
 static int check_model_name(const char *name) {
     for (const char *c = name; *c; c += tool_printable_length(c))
         if (tool_printable_length(c) == 0 || strchr("\"\\<>&", *c))
-            return tool_fail("option --model: the name \"%s\" holds a character that reports cannot hold", name);
+            return tool_fail("option --model: the name \"%s\" contains a character that is not allowed in reports",
+                             name);
     return 1;
 }
 
-/* One `key=value` of --model. What isn't a key of a model is an option of one of its features and is collected,
- * joined by colons, in `overloads`, which holds `room` characters. */
+/* Parses one `key=value` of --model. Options of features (FEATURE.OPTION=VALUE) are appended to `overloads`, separated
+ * by colons; `room` is its size. */
 static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, char *key, char *overloads, size_t room) {
     static char version[] = "version";
     char *value = strchr(key, '=');
@@ -355,13 +355,13 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
         return parse_model_flag(key, value, &model->disable_clip);
     if (strcmp(key, "enable_transform") == 0)
         return parse_model_flag(key, value, &model->enable_transform);
-    if (!value && vmafgpu_builtin_model(key)) { /* a name alone */
+    if (!value && vmafgpu_builtin_model(key)) { /* the name of a built-in model without version= */
         value = key;
         key = version;
     }
     if (!value || !*key || !*value) {
-        return tool_fail("option --model: \"%s\" should be KEY=VALUE, for example version=vmaf_v0.6.1, or the name of "
-                         "a built-in model",
+        return tool_fail("option --model: \"%s\" must be KEY=VALUE, for example version=vmaf_v0.6.1, or the name of a "
+                         "built-in model",
                          key);
     }
     const char **text = strcmp(key, "version") == 0 ? &model->version
@@ -370,7 +370,8 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
                                                     : NULL;
     if (text) {
         if (*text)
-            return tool_fail("option --model: %s=%s and %s=%s cannot both be meant", key, *text, key, value);
+            return tool_fail("option --model: %s=%s and %s=%s contradict each other; remove one", key, *text, key,
+                             value);
         *text = value;
         return text != &model->name || check_model_name(value);
     }
@@ -379,8 +380,8 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
         snprintf(overloads + used, room - used, "%s%s=%s", used ? ":" : "", key, value);
         model->options = overloads;
     } else {
-        return tool_fail("option --model: \"%s\" is none of version, path, name, disable_clip, enable_transform or "
-                         "EXTRACTOR.OPTION",
+        return tool_fail("option --model: unknown key \"%s\"; keys are version, path, name, disable_clip, "
+                         "enable_transform and EXTRACTOR.OPTION",
                          key);
     }
     return 1;
@@ -392,7 +393,7 @@ static int apply_model(options *o, const option_row *row, const char *value) {
     size_t length = strlen(value) + 1;
     vmafgpu_model_config *model = &o->models[o->model_count];
     model_option *extra = &o->model_options[o->model_count++];
-    extra->text = tool_copy_text(value, 2 * length); /* behind it: room to join the feature options again */
+    extra->text = tool_copy_text(value, 2 * length); /* with space behind it for `overloads` */
     if (!extra->text)
         return tool_out_of_memory();
     char *overloads = extra->text + length;
@@ -406,13 +407,13 @@ static int apply_model(options *o, const option_row *row, const char *value) {
         pair = colon ? colon + 1 : NULL;
     }
     if (model->version && extra->path) {
-        return tool_fail("option --%s: version=%s and path=%s are two models; give each a --%s of its own", row->name,
+        return tool_fail("option --%s: version=%s and path=%s are two models; use a separate --%s for each", row->name,
                          model->version, extra->path, row->name);
     }
     return 1;
 }
 
-/* NAME or NAME=OPTION=VALUE:OPTION=VALUE... */
+/* Parses NAME or NAME=OPTION=VALUE:OPTION=VALUE... */
 static int apply_feature(options *o, const option_row *row, const char *value) {
     if (o->feature_count == MAX_FEATURES)
         return tool_fail("option --%s can be given %d times at most", row->name, MAX_FEATURES);
@@ -430,19 +431,19 @@ static int apply_feature(options *o, const option_row *row, const char *value) {
     return 1;
 }
 
-/* ---- presets: what common test conditions ask for ---- */
+/* ---- presets: models and features of common test conditions ---- */
 
 typedef enum preset_kind {
     PRESET_MODEL,
     PRESET_FEATURE,
-    PRESET_REPLACES /* the feature of that name, if there is one */
+    PRESET_REPLACES /* a feature that replaces the one with the same name, if there is one */
 } preset_kind;
 
-/* One line of a preset, from version `since` on. */
+/* One line of a preset. */
 typedef struct preset_row {
-    int since;
+    int since; /* the first version that contains this line */
     preset_kind kind;
-    const char *value; /* as --model or --feature has it */
+    const char *value; /* the value of --model or --feature */
 } preset_row;
 
 static const preset_row aom_ctc[] = {
@@ -466,7 +467,7 @@ static const preset_row nflx_ctc[] = {
     { 0, PRESET_MODEL, NULL },
 };
 
-/* The feature of that name that was asked for already; -1: none. */
+/* Returns the index of the feature with the same name as `value`, or -1. */
 static int find_feature(const options *o, const char *value) {
     size_t length = strcspn(value, "=");
     for (int i = 0; i < o->feature_count; i++)
@@ -475,19 +476,19 @@ static int find_feature(const options *o, const char *value) {
     return -1;
 }
 
-/* VERSION is v1.0 to v`row->high`.0; `row->low` says whose. */
+/* Adds the lines of a preset. Versions are v1.0 to v`row->high`.0; `row->low` is 1 for nflx_ctc. */
 static int apply_preset(options *o, const option_row *row, const char *value) {
     const preset_row *rows = row->low ? nflx_ctc : aom_ctc;
     int version = value[0] == 'v' && value[1] >= '1' && value[1] <= '0' + row->high && strcmp(value + 2, ".0") == 0
                       ? value[1] - '0'
                       : 0;
     if (strcmp(value, "proposed") == 0) {
-        return tool_fail("option --%s proposed is no longer there; versions are v1.0 to v%d.0", row->name,
+        return tool_fail("option --%s: version \"proposed\" was removed; versions are v1.0 to v%d.0", row->name,
                          (int)row->high);
     }
     if (!version) {
-        return tool_fail(row->high > 1 ? "option --%s needs a version, v1.0 to v%d.0, not \"%s\""
-                                       : "option --%s needs a version, which is v%d.0, not \"%s\"",
+        return tool_fail(row->high > 1 ? "option --%s needs a version from v1.0 to v%d.0, not \"%s\""
+                                       : "option --%s needs version v%d.0, not \"%s\"",
                          row->name, (int)row->high, value);
     }
     for (; rows->value && rows->since <= version; rows++) {
@@ -511,116 +512,118 @@ static int apply_preset(options *o, const option_row *row, const char *value) {
 static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Input"},
     {"reference", 'r', "FILE", apply_text, AT(reference), 0, 0, 0,
-     "the original: .y4m or raw .yuv, a file, a FIFO,\nor - for standard input"},
+     "reference video: a .y4m or raw .yuv file, a FIFO,\nor - for standard input"},
     {"distorted", 'd', "FILE", apply_file, AT(distorted), 0, 0, 0,
-     "what became of it; likewise. May be repeated: all\nare scored in one go, up to the end of the shortest"},
+     "distorted video, of the same kinds; repeat the option\nto score several videos in one run, up to the end\n"
+     "of the shortest"},
     {"width", 'w', "N", apply_number, AT(width), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
-     "raw video needs these four options, y4m takes\nnone: its width, 16 to 16384,"},
-    {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0, "its height, likewise,"},
+     "width of raw video, 16 to 16384 (raw video needs -w,\n-h, -p and -b; y4m files contain these values)"},
+    {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
+     "height of raw video, 16 to 16384"},
     {"pixel_format", 'p', "FORMAT", apply_pixel_format, 0, 0, 0, 0,
-     "its format: 420, 422, 444 or 400 (planar); nv12,\nnv16, nv24, p010, p012, p016, p210 ... p416, or\n"
-     "ffmpeg's name such as yuv420p10le (these imply the\nbit depth). Chroma planes of odd-sized raw video are\n"
-     "rounded down (y4m: up),"},
+     "format of raw video: 420, 422, 444 or 400 (planar);\nnv12, nv16, nv24, p010, p012, p016, p210 ... p416, or\n"
+     "an ffmpeg name such as yuv420p10le (these set the\nbit depth). For odd sizes the size of chroma planes is\n"
+     "rounded down (y4m: up)"},
     {"bitdepth", 'b', "N", apply_number, AT(bit_depth), 8, 16, 0,
-     "and its bit depth, 8 to 16; samples above 8 bits\nare 16-bit little-endian words"},
-    {"frame_cnt", 0, "N", apply_number, AT(frame_count), 0, UINT32_MAX, 0, "stop after N frames (0: at the end)"},
+     "bit depth of raw video, 8 to 16; samples of more than\n8 bits are 16-bit little-endian words"},
+    {"frame_cnt", 0, "N", apply_number, AT(frame_count), 0, UINT32_MAX, 0, "score at most N frames (0: all)"},
     {"frame_skip_ref", 0, "N", apply_number, AT(skip_reference), 0, UINT32_MAX, 0,
-     "leave out the first N frames of the reference"},
+     "skip the first N frames of the reference"},
     {"frame_skip_dist", 0, "N", apply_number, AT(skip_distorted), 0, UINT32_MAX, 0,
-     "leave out the first N frames of the distorted"},
+     "skip the first N frames of the distorted videos"},
     {"from", 0, "POINT", apply_point, AT(from), 0, 0, 1,
-     "begin there, in both (after what is skipped): a\nframe's number, counted from 0, or a time: 12.5s,\n"
-     "1:02.5 (y4m files, which say their rate),"},
-    {"to", 0, "POINT", apply_point, AT(to), 0, 0, 1, "and end before that one"},
+     "score from this frame on, counted after the skipped\nframes: a frame number from 0, or a time such as 12.5s\n"
+     "or 1:02.5 (only for y4m files with a frame rate)"},
+    {"to", 0, "POINT", apply_point, AT(to), 0, 0, 1, "stop before this frame or time"},
     {"crop", 0, "W:H:X:Y", apply_crop, 0, 0, 0, 1,
-     "compare only this part of the pictures; W:H: the\none in the middle"},
+     "compare only this part of the pictures; W:H alone\nselects the middle"},
     {"scale", 0, "KERNEL", apply_scale, 0, 0, 0, 1,
-     "bicubic or lanczos: distorted videos of another size\nare scaled to the reference's, in integers: every\n"
-     "machine has the same samples"},
+     "scale distorted videos of another size to the size of\nthe reference: bicubic or lanczos. Integer arithmetic\n"
+     "makes the samples equal on all machines"},
     {"align", 0, "N", apply_number, AT(align), 1, 1000, 1,
-     "find out by the pictures which frames correspond, up\nto N frames apart, and which were dropped or\n"
-     "repeated, say so, and score those that do. Files\nonly. Without it there is a warning where another\n"
-     "offset fits far better"},
+     "compare the pictures to find the frames that\ncorrespond, up to N frames apart, and dropped or\n"
+     "repeated frames; score only frames that correspond.\nFiles only. Without this option a warning reports an\n"
+     "offset that fits far better"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
      "KEY=VALUE pairs joined by colons:\n"
-     "  version=NAME  a built-in model, see below (its\n"
-     "                name alone will do), or\n"
+     "  version=NAME  a built-in model, listed below;\n"
+     "                NAME alone is enough\n"
      "  path=FILE     a model file of libvmaf (.json)\n"
-     "  name=TEXT     its name in reports (default vmaf)\n"
+     "  name=TEXT     name in reports (default: vmaf)\n"
      "  disable_clip, enable_transform\n"
-     "  EXTRACTOR.OPTION=VALUE  e.g.\n"
+     "  EXTRACTOR.OPTION=VALUE  for example\n"
      "                motion.motion_force_zero=true\n"
-     "May be repeated; each needs a name of its own"},
+     "Repeat the option for several models with different\nnames"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
-     "vif, adm, motion, cambi, speed_chroma, psnr, ...\nbesides what the models need; with options:\n"
-     "vif=debug=true:vif_skip_scale0=true\ncambi=heatmaps_path=FOLDER writes heat maps there"},
-    {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "features only, no scores"},
-    {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
+     "add a feature to those of the models: vif, adm,\nmotion, cambi, speed_chroma, psnr, ...; with options:\n"
+     "vif=debug=true:vif_skip_scale0=true.\ncambi=heatmaps_path=FOLDER writes heat maps to FOLDER"},
+    {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "compute features only, no scores"},
+    {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every Nth frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
-     "what is otherwise a warning is an error: videos that\ndiffer in length, rate or range, that seem shifted,\n"
-     "or of another size than stated, or cannot be aligned\nfor sure, options that a feature does not have"},
+     "turn warnings into errors: different lengths, frame\nrates or colour ranges, shifted videos, a wrong size\n"
+     "of raw video, an uncertain alignment, unknown options\nof features"},
     {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
-     "float_adm is libvmaf's on this machine (host), on\nan amd or intel processor, or by division (ARM);\n"
-     "all but host give one score on every machine"},
+     "compute float_adm as libvmaf does on this processor\n(host), on an AMD or Intel processor (amd, intel), or\n"
+     "on ARM (division); all but host give the same scores\non all machines"},
     {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 7, 0,
-     "what AOM's common test conditions ask for, v1.0 to\nv7.0: models vmaf and vmaf_neg, psnr, ciede, ssim,\n"
-     "ms_ssim, psnr_hvs and, from v3.0 on, cambi"},
+     "AOM common test conditions, v1.0 to v7.0: models vmaf\nand vmaf_neg, psnr, ciede, ssim, ms_ssim, psnr_hvs;\n"
+     "cambi from v3.0 on"},
     {"nflx_ctc", 0, "VERSION", apply_preset, 0, 1, 1, 0,
-     "Netflix's, v1.0: 4K models vmaf and vmaf_neg, psnr,\nssim, cambi"},
+     "Netflix common test conditions, v1.0: 4K models vmaf\nand vmaf_neg, psnr, ssim, cambi"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
     {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
-     "write a report of every frame (-: standard output,\nalso if only its format is given). A file is replaced\n"
-     "when the report is whole. With several -d as many -o,\nin the same order"},
-    {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "the report as XML (default)"},
-    {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "as JSON"},
-    {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "as comma-separated values"},
-    {"sub", 0, NULL, apply_report, 0, REPORT_SUB, 0, 0, "as subtitles"},
+     "write a report of all frames to FILE, or to standard\noutput if FILE is - or if only a format is given. An\n"
+     "older FILE is replaced only when the report is\ncomplete. With several -d, repeat -o in the same order"},
+    {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "write the report as XML (default)"},
+    {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "write the report as JSON"},
+    {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "write the report as comma-separated values"},
+    {"sub", 0, NULL, apply_report, 0, REPORT_SUB, 0, 0, "write the report as subtitles"},
     {"html", 0, "FILE", apply_text, AT(html), 0, 0, 1,
-     "write a report to look at, of all distorted videos:\ncurves, distribution, worst frames; one file that\n"
-     "every browser opens, without a network"},
-    {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw the scores' curve in the terminal"},
+     "write a page for browsers about all distorted videos:\ncurves, distribution, worst frames; a single file that\n"
+     "needs no network"},
+    {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw the curve of the scores in the terminal"},
     {"state", 0, "FILE", apply_text, AT(state), 0, 0, 1,
-     "keep what was scored there: a run that was ended at\nany moment goes on from it, with the same report.\n"
-     "Files only. It stays"},
+     "save the scores in FILE. After an interruption the\nsame command continues from it and writes the same\n"
+     "report. Videos must be files; FILE is not removed"},
     {"segment", 0, "I/N", apply_segment, 0, 0, 0, 1,
-     "score the I-th of N segments of the clip, counted\nfrom 1, and write its rows to -o, for --join"},
+     "score segment I (from 1) of N segments of the clip\nand write its rows to the file of -o, for --join"},
     {"join", 0, "FILES", apply_join, 0, 0, 0, 1,
-     "put the segments in these files together: the same\nreport as of the whole; with -o, --json and so on"},
+     "join the segments in these files and write the report\nof the whole clip, with -o, --json and so on"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
-     "print these of each score on standard output, and\nadd what is missing of them to the pooled part of\n"
-     "the report: mean (avg), harmonic_mean, min, max,\nmedian, p5 (a percentile). Without a report the\n"
-     "default is --pool mean"},
+     "print these poolings of each score and add them to\nthe pooled part of the report: mean (or avg),\n"
+     "harmonic_mean, min, max, median, percentiles such as\np5. Without a report the default is --pool mean"},
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
-     "numbers: N decimals, max (every bit), or legacy\n(default: as libvmaf, mostly 6 decimals)"},
+     "format of numbers: a number of decimals, max (exact),\nor legacy (default; as libvmaf, mostly 6 decimals)"},
     {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
-     "line (default, in a terminal), none, or json: lines\nof JSON on the error stream, for programs: frames,\n"
-     "total, seconds, fps, left, done"},
-    {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "no progress line"},
+     "line (default; only in a terminal), none, or json:\nlines of JSON on standard error with frames, total,\n"
+     "seconds, fps, left and done"},
+    {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "print no progress line"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Running"},
     {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1,
-     "auto (default): a GPU if one can be used, else the\nCPU; cpu; cuda: an NVIDIA GPU, or one sentence why\n"
-     "not; hip: an AMD GPU, likewise. Scores don't depend\non it. When given, XML and JSON reports say what ran"},
+     "auto (default): a GPU if possible, otherwise the CPU;\ncpu; cuda: an NVIDIA GPU only; hip: an AMD GPU only.\n"
+     "All backends compute the same scores. With this\noption XML and JSON reports name the backend"},
     {"gpu", 0, "LIST", apply_gpus, 0, 0, 0, 1,
-     "which GPU, counted from 0 (default); several that\nshare the work: 0,2; or all"},
+     "number of the GPU, from 0 (default: 0); several that\nshare the work, such as 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
-     "the GPU's kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or ../lib/vmafgpu"},
+     "file of GPU kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or ../lib/vmafgpu"},
     {"threads", 0, "N", apply_number, AT(threads), 0, MAX_THREADS, 0,
-     "worker threads, 256 at most; scores don't depend on\nthem. Default (0): 1 where the CPU scores; where a\n"
-     "GPU does, as many as help to read files, at most 16"},
+     "number of threads, at most 256; it does not change\nthe scores. Default (0): 1 on the CPU; with a GPU as\n"
+     "many as there are processors, at most 16, read files"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
-     "instruction sets not to use (a bit each, as in\nlibvmaf; scores don't depend on them)"},
-    {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0, "not 0: --backend auto uses no GPU"},
+     "bit mask of instruction sets to disable, with the same\nbits as in libvmaf; it does not change the scores"},
+    {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0,
+     "if not 0, --backend auto uses no GPU"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Other"},
     {"self-test", 0, NULL, apply_flag, AT(self_test), 1, 0, 1,
-     "have a GPU (--backend, --gpu) compute small pictures\nwith every kernel, compare with the CPU, and print one\n"
-     "line about it"},
-    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version, and the backends of this machine"},
-    {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this"},
+     "run every kernel on the GPU (see --backend, --gpu)\nwith small pictures, compare the results with the CPU,\n"
+     "and print one line"},
+    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version and the backends of this machine"},
+    {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this help"},
 };
 /* clang-format on */
 enum { OPTION_ROWS = sizeof option_rows / sizeof option_rows[0] };
@@ -645,7 +648,7 @@ static void print_option_help(const option_row *row) {
 }
 
 void tool_print_help(void) {
-    printf("vmafgpu %s: VMAF scores of a video, the very numbers of libvmaf's plain C code.\n\n"
+    printf("vmafgpu %s: computes VMAF scores of videos, bit-identical to the plain C code of libvmaf.\n\n"
            "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n"
            "       vmafgpu REFERENCE DISTORTED [OPTIONS]\n",
            vmafgpu_version_string());
@@ -658,14 +661,15 @@ void tool_print_help(void) {
     const vmafgpu_model *model;
     for (int i = 0; (model = vmafgpu_builtin_model_at(i)) != NULL; i++)
         printf("  %s\n", model->name);
-    printf("\nLong options may be shortened while they stay unambiguous. The exit status is 0 when the clip was\n"
-           "scored, also when one video is longer than the other; it is 1 after any error. After a damaged or\n"
-           "truncated frame the frames before it are still scored and reported, and the status is 1.\n\n"
+    printf("\nLong options can be abbreviated if the abbreviation is unambiguous. The exit status is 0 if the clip\n"
+           "was scored, even if one video is longer than the other, and 1 after any error. If a frame is damaged\n"
+           "or truncated, the frames before it are scored and reported, and the status is 1.\n\n"
            "Example: ffmpeg -v error -i out.mp4 -f yuv4mpegpipe -strict -1 - | vmafgpu -r ref.y4m -d -\n");
 }
 
-/* The row of a long option, `length` characters of it. A beginning is enough when it fits one row only, or one row
- * only of those that libvmaf's tool has: what is short there must not become ambiguous here. */
+/* Finds the row of a long option from the first `length` characters of `name`. An abbreviation is valid if it fits only
+ * one option of the vmaf tool, or no option of the vmaf tool and only one other option. So abbreviations that the vmaf
+ * tool accepts stay valid. */
 static const option_row *find_long_option(const char *name, size_t length) {
     const option_row *found[2] = { NULL, NULL };
     int count[2] = { 0, 0 };
@@ -694,7 +698,7 @@ static const option_row *find_short_option(char letter) {
     return NULL;
 }
 
-/* argv[*at] is `--name`, `--name=value` or `--name value`. */
+/* Parses `--name`, `--name=value` or `--name value` at argv[*at]. */
 static int parse_long_option(options *o, int argc, char **argv, int *at) {
     const char *name = argv[*at] + 2;
     size_t length = strcspn(name, "=");
@@ -712,7 +716,7 @@ static int parse_long_option(options *o, int argc, char **argv, int *at) {
     return row->apply(o, row, value);
 }
 
-/* argv[*at] is letters without values and perhaps, last, one with its value: `-q`, `-nq`, `-w576`, `-w 576`. */
+/* Parses the letters of argv[*at]. Only the last can take a value: `-q`, `-nq`, `-w576`, `-w 576`. */
 static int parse_short_options(options *o, int argc, char **argv, int *at) {
     for (const char *letter = argv[*at] + 1; *letter; letter++) {
         const option_row *row = find_short_option(*letter);
@@ -730,13 +734,13 @@ static int parse_short_options(options *o, int argc, char **argv, int *at) {
     return 1;
 }
 
-/* Two file names without options are the reference and the distorted video. */
+/* Takes two file names without options as the reference and the distorted video. */
 static int take_bare_names(options *o) {
     if (o->bare_count == 0)
         return 1;
     if (o->bare_count != 2 || o->reference || o->distorted.count || o->join) {
-        return tool_fail("unexpected argument \"%s\"; only two names, the reference's and the distorted video's, may "
-                         "stand without -r and -d",
+        return tool_fail("unexpected argument \"%s\"; only two names, the reference and one distorted video, can be "
+                         "given without -r and -d",
                          o->bare[o->bare_count - 1]);
     }
     o->reference = o->bare[0];

@@ -1,4 +1,4 @@
-/* options.h: the command line: the table of all options with their help, and what they set. */
+/* options.h: parses the command line into a struct of options; contains the table of all options with their help. */
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
 
@@ -16,7 +16,7 @@ typedef struct pixel_format {
     const char *name;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
-    int bit_depth; /* 0: --bitdepth says it */
+    int bit_depth; /* 0 if --bitdepth sets it */
 } pixel_format;
 
 extern const pixel_format tool_pixel_formats[];
@@ -28,12 +28,12 @@ typedef struct pooling {
     double percentile;
 } pooling;
 
-/* What every report's pooled part holds, in libvmaf's order. */
+/* The poolings in the pooled part of every report, in the order of libvmaf. */
 extern const pooling tool_standard_poolings[];
 enum { STANDARD_POOLINGS = 4, POOL_MEAN = 2 };
 
 typedef struct model_option {
-    char *text; /* owns what the strings below point into */
+    char *text; /* owns the strings below and those of the model config */
     const char *path;
     vmafgpu_model *parsed;
 } model_option;
@@ -47,74 +47,74 @@ typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progr
 
 typedef struct options {
     const char *reference;
-    file_list distorted, output;           /* as many outputs as distorted videos, or none */
-    destination destinations[MAX_REPORTS]; /* of the outputs and, last, of --html */
+    file_list distorted, output;           /* one output for each distorted video, or none at all */
+    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by the one of --html */
     progress_kind progress;
     const char *html;
     int plot;
-    int is_plain; /* no tables, whatever standard output is */
+    int is_plain; /* print no tables, even to a terminal */
     const char *state;
-    int64_t segment, segments; /* which of how many, counted from 1; 0: the whole */
-    const char **join;         /* parts that are put together; NULL: there are none */
+    int64_t segment, segments; /* segment number, from 1, and number of segments; 0 for the whole clip */
+    const char **join;         /* paths of the parts to join; NULL without --join */
     int join_count;
-    int argc; /* the command */
+    int argc; /* the arguments of the program */
     char **argv;
     int64_t width, height, bit_depth;
     const pixel_format *pixel_format;
-    const char *pixel_format_name; /* as it was given */
-    int implied_depth;             /* the bit depth that the name states; 0: it states none */
+    const char *pixel_format_name; /* as given on the command line */
+    int implied_depth;             /* bit depth in the name of the pixel format; 0 if there is none */
     report_format report;
-    const char *report_option; /* --json and so on, if it was given */
-    const char *bare[2];       /* files that no option names */
+    const char *report_option; /* the last of --xml, --json, --csv and --sub; NULL without any */
+    const char *bare[2];       /* file names without an option */
     int bare_count;
     vmafgpu_model_config models[MAX_MODELS];
-    model_option model_options[MAX_MODELS]; /* what models[i] needs besides */
+    model_option model_options[MAX_MODELS]; /* strings and file of models[i] */
     int model_count;
     vmafgpu_feature_config features[MAX_FEATURES];
-    char *feature_texts[MAX_FEATURES]; /* own what features[i] points into */
+    char *feature_texts[MAX_FEATURES]; /* own the strings of features[i] */
     int feature_count;
     pooling poolings[MAX_POOLINGS];
-    char *pooling_text; /* owns the names that are not standard */
+    char *pooling_text; /* owns the names of median and percentiles */
     int pooling_count;
     int64_t threads, subsample, cpumask, gpumask;
-    int gpus[MAX_GPUS], gpu_count; /* VMAFGPU_ALL_DEVICES: all; 0: the first one, or none */
+    int gpus[MAX_GPUS], gpu_count; /* count VMAFGPU_ALL_DEVICES for all; 0 for the first GPU, if any */
     int64_t frame_count, skip_reference, skip_distorted;
     cut_point from, to;
     cut_window crop;
     scale_kernel scale;
-    int64_t align; /* the largest offset; 0: none is looked for */
+    int64_t align; /* the largest offset to search; 0 without --align */
     const char *kernels;
     vmafgpu_backend backend;
-    int names_backend; /* --backend was given: then reports say what ran */
+    int names_backend; /* --backend was given, so reports name the backend that ran */
     vmafgpu_reciprocal reciprocal;
-    int digits; /* after the point, or REPORT_DIGITS_... */
+    int digits; /* number of decimals, or REPORT_DIGITS_... */
     int no_prediction, strict, quiet, self_test, version, help;
     int stdin_is_closed;
-    int ends_program; /* after this run: nobody waits for a GPU that is still being opened */
+    int ends_program; /* the program ends after this run, even if a GPU is still being opened */
 } options;
 
-/* How many files of whatever kind are written at the end, and their names. */
+/* Returns the number of reports to write, including the page of --html. */
 int tool_report_count(const options *o);
 
-/* The name of the i-th of these files. */
+/* Returns the file name of report i. */
 const char *tool_report_name(const options *o, int i);
 
 /* Prints the help. */
 void tool_print_help(void);
 
-/* Sets the options that the arguments give. 0 after a message. */
+/* Sets the options from the arguments. Returns 0 after an error message. */
 int tool_parse_arguments(options *o, int argc, char **argv);
 
-/* The path of video i: 0 is the reference. */
+/* Returns the path of video i; video 0 is the reference. */
 const char *tool_path_of(const options *o, int i);
 
-/* The name of model i in reports. */
+/* Returns the name of model i in reports. */
 const char *tool_model_name(const options *o, int i);
 
-/* Whether heat maps are to be written. */
+/* Whether a feature or model option requests heat maps. */
 int tool_has_heatmaps(const options *o);
 
-/* Frees what the options own. */
+/* Frees the memory that the options own. */
 void tool_free_options(options *o);
 
 #endif /* TOOL_OPTIONS_H */

@@ -23,7 +23,7 @@
 #include <sys/ioctl.h>
 #endif
 
-/* Standard output, unless a report goes there. */
+/* Returns standard output, or standard error if a report is written to standard output. */
 static FILE *pooled_output(const options *o) {
     for (int i = 0; i < tool_report_count(o); i++)
         if (o->destinations[i].is_stdout)
@@ -43,12 +43,12 @@ static int terminal_width(FILE *out) {
     return width < 40 ? 80 : width > 240 ? 240 : width;
 }
 
-/* Draws the first model's curve or, without one, the first feature's. */
+/* Draws the curve of the first model, or of the first feature if there is no model. */
 static int plot_report(const figures *f) {
     FILE *out = pooled_output(f->o);
     scores s;
     if (!f->context && !f->about)
-        return tool_fail("--plot: there is nothing to show");
+        return tool_fail("--plot: there are no values to draw");
     memset(&s, 0, sizeof s);
     int ok = tool_copy_scores(f, &s);
     if (ok && f->columns > 0) {
@@ -64,7 +64,7 @@ static int plot_report(const figures *f) {
     return ok || tool_out_of_memory();
 }
 
-/* "NAME POOLING VALUE" for each way of pooling. */
+/* Prints "NAME POOLING VALUE" for each pooling. */
 static void print_pooled_column(const figures *f, int column) {
     FILE *out = pooled_output(f->o);
     double value;
@@ -80,7 +80,7 @@ static void print_pooled_column(const figures *f, int column) {
 static void print_pooled_model(const figures *f, int column) {
     static const char *const suffixes[] = { "_bagging", "_stddev", "_ci_p95_lo", "_ci_p95_hi" };
     print_pooled_column(f, column);
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) { /* a bootstrap model has these too */
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) { /* outputs of bootstrap models */
         char output_name[1024];
         int length = snprintf(output_name, sizeof output_name, "%s%s", tool_figure_name(f, column), suffixes[i]);
         int output = length < (int)sizeof output_name ? tool_figure_column(f, output_name) : -1;
@@ -89,7 +89,8 @@ static void print_pooled_model(const figures *f, int column) {
     }
 }
 
-/* The scores of all videos, a row each, where somebody looks at them: only more than one value makes a table. */
+/* Prints a table of the scores, one row for each video and model, if the output is a terminal and there is more than
+ * one value. Returns whether it did. */
 static int print_table(const figures *reports, int count) {
     const options *o = reports[0].o;
     FILE *out = pooled_output(o);
@@ -132,7 +133,7 @@ static int print_table(const figures *reports, int count) {
     return 1;
 }
 
-/* The scores; without any, the features. */
+/* Prints the pooled scores, or the pooled features if there are no scores. */
 static int print_pooled(const figures *f) {
     int has_scores = f->about ? f->about->score_count > 0 : !f->o->no_prediction;
     for (int c = 0; c < f->columns && !has_scores; c++)

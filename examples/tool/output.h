@@ -1,4 +1,4 @@
-/* output.h: writes and prints everything that was asked for: reports, the page, curves and tables in the terminal. */
+/* output.h: writes the requested reports and the page, and prints curves and tables. */
 #ifndef TOOL_OUTPUT_H
 #define TOOL_OUTPUT_H
 
@@ -6,7 +6,7 @@
 #include "options.h"
 #include "session.h"
 
-/* Writes and prints everything that is asked for. 0 after a message. */
+/* Writes and prints all requested output. Returns 0 after an error message. */
 int tool_report_all(const session *all, options *o, figures *reports, int count);
 
 #endif /* TOOL_OUTPUT_H */

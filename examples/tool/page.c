@@ -41,7 +41,8 @@ int tool_copy_scores(const figures *f, scores *s) {
     return ok;
 }
 
-/* How far the reference's picture is from the one before, of every row; 0 where it cannot be read again. */
+/* Returns, for each row, the distance between its reference picture and the one of the previous row. The distance is 0
+ * for the first row and for frames that cannot be read a second time. */
 static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
     float *distances = (float *)calloc((size_t)rows + 1, sizeof *distances);
     align_signature *signatures = (align_signature *)malloc(2 * sizeof *signatures);
@@ -65,7 +66,7 @@ static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
     return distances;
 }
 
-/* Reads on to a frame, and gives what is compared of it. */
+/* Reads up to frame n and returns the picture that is compared: scaled and cropped. Returns 0 on failure. */
 static int read_picture(const session *all, int i, video *v, scaler *scaled, int64_t n, vmafgpu_frame *frame) {
     int64_t wanted = tool_wanted_frame(all, i, n);
     video_result result = VIDEO_OK;
@@ -81,7 +82,7 @@ static int read_picture(const session *all, int i, video *v, scaler *scaled, int
     return 1;
 }
 
-/* Draws the worst frames of a video, as far as both videos can be read again. */
+/* Draws the worst frames of a video, if both videos can be read a second time. */
 static void draw_worst(const session *all, int i, html_video *v, int64_t step, int width) {
     video reference, distorted;
     scaler scaled;
@@ -92,7 +93,7 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
         ok = scaler_open(&scaled, all->o->scale, &distorted, reference.width, reference.height);
     int64_t before = -1;
     for (int k = 0; k < v->worst_count && ok; k++) {
-        html_frame *next = NULL; /* in the clip's order */
+        html_frame *next = NULL; /* in the order of the clip, because videos are read forwards */
         for (int n = 0; n < v->worst_count; n++)
             next = v->worst[n].row > before && (!next || v->worst[n].row < next->row) ? &v->worst[n] : next;
         vmafgpu_frame a, b;
@@ -112,7 +113,7 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
     video_close(&distorted);
 }
 
-/* The arguments, as a shell takes them. */
+/* Writes the command line with the quotes that a shell needs. */
 static void join_command(char *out, size_t size, const options *o) {
     size_t used = shell_put(out, size, 0, "vmafgpu");
     for (int i = 1; i < o->argc; i++) {
@@ -132,7 +133,7 @@ typedef struct page_data {
     char command[8192], backend[192];
 } page_data;
 
-/* What a page calls a distorted video: the last part of its path or, if that is another one's too, the path. */
+/* Returns the name of a distorted video on the page: its file name, or its path if the file name is not unique. */
 static const char *page_name(const options *o, int i) {
     const char *name = tool_last_part(o->distorted.names[i]);
     for (int k = 0; k < o->distorted.count; k++)
@@ -216,7 +217,7 @@ int tool_report_page(const session *all, options *o, const figures *reports) {
     int ok = d != NULL, columns = reports[0].context ? vmafgpu_column_count(reports[0].context) : 0;
     if (columns == 0) {
         free(d);
-        return tool_fail("--html: there is nothing to show");
+        return tool_fail("--html: there are no values to show");
     }
     if (ok) {
         d->columns = (const char **)calloc((size_t)columns, sizeof *d->columns);

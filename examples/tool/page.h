@@ -1,4 +1,4 @@
-/* page.h: --html: collects what a page shows. The page itself is written in html.h. */
+/* page.h: collects the data of the page for --html; html.h writes the page. */
 #ifndef TOOL_PAGE_H
 #define TOOL_PAGE_H
 
@@ -7,10 +7,10 @@
 #include "scores.h"
 #include "session.h"
 
-/* Copies the figures. 0: no memory. */
+/* Copies the figures to `s`. Returns 0 if there is not enough memory. */
 int tool_copy_scores(const figures *f, scores *s);
 
-/* Writes the page. 0 after a message. */
+/* Writes the page. Returns 0 after an error message. */
 int tool_report_page(const session *all, options *o, const figures *reports);
 
 #endif /* TOOL_PAGE_H */

@@ -19,7 +19,8 @@
 #include <signal.h>
 #endif
 
-/* Bytes that are read of pipes before they are needed, where one frame of each is less. */
+/* Size of all frames of pipes that are read ahead, in bytes. One frame of each pipe is read ahead in any case if there
+ * are several pipes. */
 enum { MAX_AHEAD = 24 << 20 };
 
 #ifdef READ_AHEAD
@@ -32,7 +33,7 @@ int tool_make_lock(session *all) {
     return all->has_lock;
 }
 
-/* How many frames of a pipe may be in memory. */
+/* Returns the number of frames of a pipe that are kept in memory. */
 static int count_slots(const session *all, const video *v) {
     size_t bytes = video_frame_bytes(v) * (size_t)all->feed_count, fit = MAX_AHEAD / bytes;
     if (all->feed_count == 1)
@@ -46,7 +47,8 @@ static video_result open_fed_video(session *all, const feed *f) {
     return result == VIDEO_OK ? tool_begin_video(v, all->o) : result;
 }
 
-/* Gives the video a free slot to read into; waits for one. 0: there is nothing more to read. Called with the lock. */
+/* Waits for a free slot and sets it as the buffer of the video. Returns 0 if no more frames are needed. The caller
+ * holds the lock. */
 static int take_slot(session *all, feed *f) {
     video *v = &all->videos[f->index];
     if (all->limit > 0 && f->first + f->read >= all->limit)
@@ -62,7 +64,7 @@ static int take_slot(session *all, feed *f) {
                 v->buffer = *slot;
                 return 1;
             }
-            f->slot_count = (int)f->read; /* the first round is not over, and the first slot is always there */
+            f->slot_count = (int)f->read; /* out of memory: use only the slots that exist, at least the first */
         } else {
             pthread_cond_wait(&all->changed, &all->lock);
         }
@@ -96,7 +98,7 @@ static void *feed_work(void *user) {
 void tool_make_feeds(session *all, const int *is_pipe, int is_open) {
     if (!tool_make_lock(all))
         return;
-    tool_hold_signals(1); /* the caller's thread is the one that they end */
+    tool_hold_signals(1); /* so that only the thread of the caller handles signals */
     pthread_mutex_lock(&all->lock);
     for (int i = 0; i <= all->count; i++) {
         feed *f = &all->feeds[i];
@@ -167,12 +169,12 @@ video_result tool_next_fed_frame(session *all, int i, vmafgpu_frame *frame) {
     return state;
 }
 
-/* Does nothing: that it is called ends an open() or a read(). */
+/* Does nothing. A signal with a handler interrupts open() and read(). */
 static void wake_up(int number) {
     (void)number;
 }
 
-/* Is a thread at work? Wakes it. */
+/* Sends a signal to each thread that still runs. Returns the number of these threads. */
 static int wake_feeds(session *all) {
     int count = 0;
     for (int i = 0; i <= all->count; i++) {
@@ -184,8 +186,8 @@ static int wake_feeds(session *all) {
     return count;
 }
 
-/* Ends the threads. One may still be reading what nobody wants; a pipe could keep it waiting for ever, but a signal
- * ends the wait. One that comes too early ends nothing, hence another one every few milliseconds. */
+/* Ends the threads. A thread may block forever in open() or read() on a pipe, so a signal interrupts it. A signal that
+ * arrives just before the call has no effect, so the signals are repeated every 5 ms. */
 void tool_stop_feeds(session *all) {
     struct sigaction action;
     if (all->feed_count == 0)

@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "3", or "3 to 5" */
+/* Writes "3" or "3 to 5". */
 static const char *range_text(char text[64], int64_t first, int64_t last) {
     snprintf(text, 64, first == last ? "%lld" : "%lld to %lld", (long long)first, (long long)last);
     return text;
 }
 
-/* Says what was found; with doubts, as a warning. `first` is the first frame of the distorted video that was looked
- * at. */
+/* Prints the alignment, and a warning if it is uncertain. `first` is the first frame of the distorted video that was
+ * analysed. */
 static void report_alignment(const session *all, int i, const alignment *a, int64_t first) {
     enum { MOST_EVENTS = 8 };
     const video *d = &all->videos[i];
-    char text[64], other[64], place[64] = "it is in step with the reference";
+    char text[64], other[64], place[64] = "no offset";
     if (a->offset != 0)
-        snprintf(place, sizeof place, "its frame n is the reference's n%+d", a->offset);
+        snprintf(place, sizeof place, "frame n is frame n%+d of the reference", a->offset);
     tool_say("alignment: %s: %s; %lld frames correspond, %lld dropped, %lld repeated", d->title, place,
              (long long)a->matched, (long long)a->dropped, (long long)a->repeated);
     for (int k = 0; k < a->event_count && k < MOST_EVENTS; k++) {
@@ -36,23 +36,22 @@ static void report_alignment(const session *all, int i, const alignment *a, int6
                  e->low < 0 ? -e->low : e->low, e->low < 0 ? "repeated" : "dropped before it");
     }
     if (a->event_count > MOST_EVENTS)
-        tool_say("alignment: and %d more", a->event_count - MOST_EVENTS);
+        tool_say("alignment: %d more drops or repeats", a->event_count - MOST_EVENTS);
     for (int k = 0; k < a->doubt_count && k < 1; k++) {
         const align_range *e = &a->doubts[k];
-        tool_warn("the alignment of %s is not sure: frames %s fit as well or better with offsets %s, for too little "
-                  "moves, what "
-                  "moves comes back, or more than --align %lld is needed%s",
+        tool_warn("the alignment of %s is uncertain: frames %s fit as well or better with offsets %s%s; there is too "
+                  "little motion, the motion is periodic, or the offset exceeds --align %lld",
                   d->title, range_text(text, first + e->first, first + e->last), range_text(other, e->low, e->high),
-                  (long long)all->o->align, a->doubt_count > 1 ? "; so do others" : "");
+                  a->doubt_count > 1 ? ", and other frames with other offsets" : "", (long long)all->o->align);
     }
     if (a->doubt_count == 0 && a->unsure) {
-        tool_warn("the alignment of %s is not sure: where frames were dropped or repeated is known as exactly as is "
-                  "said above",
+        tool_warn("the alignment of %s is uncertain: the positions of dropped and repeated frames are known only as "
+                  "the ranges above",
                   d->title);
     }
 }
 
-/* The pairs of frames that correspond in all videos. */
+/* Fills the plan with the frames that correspond in all videos. */
 static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const *counterparts) {
     for (int i = 0; i <= all->count; i++) {
         all->plan[i] = (int64_t *)malloc(sizeof *all->plan[i] * (size_t)(count + 1));
@@ -68,20 +67,20 @@ static int make_plan(session *all, int64_t begin, int64_t count, int64_t *const 
         all->plan_count += has_all;
     }
     all->first = 0;
-    return all->plan_count > 0 || tool_fail("no frames of the videos correspond");
+    return all->plan_count > 0 || tool_fail("--align: no frames of the videos correspond");
 }
 
-/* What was looked at of the reference: more on both sides than what is wanted, so that what is wanted has its
- * neighbours. */
+/* The part of the reference that is analysed. It is longer on both sides than the part to score, so that all frames to
+ * score have neighbours. */
 typedef struct aligned_part {
     align_signature *signatures;
-    int64_t first, count;  /* frames of the file */
-    int64_t begin, wanted; /* those that are to be scored */
+    int64_t first, count;  /* analysed frames of the file */
+    int64_t begin, wanted; /* frames to score */
 } aligned_part;
 
-/* Finds the reference's frame for each of a distorted video, and writes it the other way round to `counterparts`. */
+/* Finds the frames of a distorted video that correspond to the reference: counterparts[k] for frame r->begin + k. */
 static int align_video(session *all, int i, const aligned_part *r, int64_t *counterparts) {
-    int64_t most = all->o->align + 2; /* two more, so that what is at the end of these is sure */
+    int64_t most = all->o->align + 2; /* two more, so that an offset of --align is not at the edge of the search */
     int64_t usual = tool_frames_to_skip(all->o, i) - tool_frames_to_skip(all->o, 0), expected = r->begin + usual,
             frames;
     int64_t first = expected > most ? expected - most : 0;
@@ -89,7 +88,7 @@ static int align_video(session *all, int i, const aligned_part *r, int64_t *coun
         all, i, first, r->wanted < INT64_MAX ? expected - first + r->wanted + most : INT64_MAX, 1, &frames);
     alignment a;
     memset(&a, 0, sizeof a);
-    int apart = (int)(r->first - first); /* what equal places in both lists differ by in the files */
+    int apart = (int)(r->first - first); /* converts an offset between the lists to one between the files */
     int ok = distorted && align_find(&a, r->signatures, r->count, distorted, frames, (int)(-usual - apart - most),
                                      2 * (int)most + 1);
     for (int64_t j = 0; j < frames && ok; j++) {
@@ -121,7 +120,7 @@ int tool_arrange_alignment(session *all) {
         int is_file = tool_open_again(all, i, 1, &again);
         video_close(&again);
         if (!is_file)
-            return tool_fail("--align reads the videos twice: %s would have to be a file", all->videos[i].title);
+            return tool_fail("--align reads the videos twice: %s must be a file", all->videos[i].title);
     }
     r.signatures =
         tool_sign_again(all, 0, r.first, all->limit > 0 ? begin - r.first + all->limit + more : INT64_MAX, 1, &r.count);

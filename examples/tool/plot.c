@@ -26,7 +26,7 @@ void plot_curve(FILE *out, const scores *s, int column, const char *name, int64_
         }
         int top = (int)((high - t.max) / (high - low) * (down - 1) + 0.5),
             bottom = (int)((high - t.min) / (high - low) * (down - 1) + 0.5);
-        if (before >= 0) { /* joins what is beside it */
+        if (before >= 0) { /* connect with the column to the left */
             top = before < top ? before : top;
             bottom = before > bottom ? before : bottom;
         }

@@ -57,8 +57,8 @@ static void png_chunk(png_bytes *out, const char *type, const unsigned char *dat
 
 enum { PNG_SYMBOLS = 257, PNG_LONGEST = 15 };
 
-/* Lengths of a prefix code, of PNG_LONGEST bits at most: Huffman's, of frequencies that are made more alike until it
- * is so. */
+/* Computes code lengths of at most PNG_LONGEST bits with the Huffman algorithm. If a code is longer, it repeats the
+ * algorithm with frequencies that differ less. */
 static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
     for (int shift = 0;; shift++) {
         uint32_t weights[2 * PNG_SYMBOLS];
@@ -68,7 +68,7 @@ static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
             parents[i] = -1;
         }
         for (;;) {
-            int a = -1, b = -1; /* the two lightest that have no parent */
+            int a = -1, b = -1; /* the two nodes of least weight without a parent */
             for (int i = 0; i < nodes; i++) {
                 if (weights[i] && parents[i] < 0) {
                     if (a < 0 || weights[i] < weights[a]) {
@@ -97,7 +97,7 @@ static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
     }
 }
 
-/* The canonical code, its bits in the order in which they are sent. */
+/* Computes the canonical code, with reversed bits, because the lowest bit is written first. */
 static void png_codes(const uint8_t *lengths, int symbols, uint32_t *codes) {
     uint32_t code = 0;
     for (int length = 1; length <= PNG_LONGEST; length++) {
@@ -113,7 +113,7 @@ static void png_codes(const uint8_t *lengths, int symbols, uint32_t *codes) {
     }
 }
 
-/* zlib's format with one block. */
+/* Writes the data in the zlib format, as one block with dynamic Huffman codes. */
 static void png_deflate(png_bytes *out, const unsigned char *data, size_t size) {
     static const int order[19] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
     uint32_t counts[PNG_SYMBOLS] = { 0 }, codes[PNG_SYMBOLS] = { 0 }, length_codes[16], a = 1, b = 0;
@@ -126,13 +126,13 @@ static void png_deflate(png_bytes *out, const unsigned char *data, size_t size) 
     counts[256] = 1;
     png_code_lengths(counts, lengths);
     png_codes(lengths, PNG_SYMBOLS, codes);
-    memset(flat, 4, sizeof flat); /* lengths 0..15 in four bits each */
+    memset(flat, 4, sizeof flat); /* code lengths 0..15 are written with four bits each */
     png_codes(flat, 16, length_codes);
     png_put(out, "\x78\x01", 2);
     png_put_bits(out, 1 | 2 << 1, 3);
-    png_put_bits(out, 0, 5);  /* 257 literals */
-    png_put_bits(out, 0, 5);  /* one distance, which nothing has */
-    png_put_bits(out, 15, 4); /* all 19 lengths of lengths */
+    png_put_bits(out, 0, 5);  /* 257 literal codes */
+    png_put_bits(out, 0, 5);  /* one distance code, unused */
+    png_put_bits(out, 15, 4); /* 19 code lengths of the code length alphabet */
     for (int i = 0; i < 19; i++)
         png_put_bits(out, order[i] < 16 ? 4 : 0, 3);
     for (int i = 0; i < PNG_SYMBOLS; i++)
@@ -152,7 +152,7 @@ static int png_paeth(int a, int b, int c) {
     return pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
 }
 
-/* Each line with the filter that leaves the least. */
+/* Filters a line with the filter type that has the smallest sum of absolute values. */
 static void png_filter(unsigned char *out, const unsigned char *line, const unsigned char *above, int bytes,
                        int pixel) {
     unsigned best = ~0u;

@@ -1,23 +1,24 @@
-/* png.h: small pictures as PNG: lines filtered, bytes in Huffman codes, no matches. Half the size of the samples or
- * so. */
+/* png.h: writes small pictures as PNG, with filtered lines and Huffman codes but without LZ77 matches. The files have
+ * about half the size of the samples. */
 #ifndef PNG_H
 #define PNG_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that grow. A lack of memory shows in `failed`. */
+/* A growing buffer. `failed` is set if there is not enough memory. */
 typedef struct png_bytes {
     unsigned char *data;
     size_t size, room;
     int failed;
-    uint32_t bits; /* that are not a whole byte yet */
+    uint32_t bits; /* bits of an incomplete byte */
     int bit_count;
 } png_bytes;
 
+/* Returns the CRC-32 of the data. */
 uint32_t png_crc(const unsigned char *data, size_t size);
 
-/* Appends the file. pixel: bytes of one, 1 is grey, 3 is red, green, blue. */
+/* Appends a PNG file. `pixel` is the number of bytes per pixel: 1 for grey, 3 for red, green, blue. */
 void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel);
 
 #endif /* PNG_H */

@@ -39,7 +39,7 @@ int tool_is_terminal(FILE *file) {
 #endif
 }
 
-/* Seconds that are left; below 0: nobody knows. */
+/* Estimates the remaining seconds; negative if unknown. */
 static double progress_left(progress *p, int64_t frames, double now) {
     int last = (p->marks + PROGRESS_MARKS - 1) % PROGRESS_MARKS;
     if (p->marks == 0 || now - p->times[last] >= 1) {
@@ -80,7 +80,7 @@ static void progress_line(progress *p, int64_t frames, double now, const char *b
     }
     fputc('\r', stderr);
     tool_put_text(stderr, line);
-    fprintf(stderr, "%*s", p->width > length ? p->width - length : 0, ""); /* to wipe a longer line */
+    fprintf(stderr, "%*s", p->width > length ? p->width - length : 0, ""); /* erase the rest of a longer line */
     fflush(stderr);
     p->width = length;
     p->shown = now;
@@ -103,7 +103,7 @@ void tool_progress_end(progress *p, int64_t frames, const options *o, const vmaf
     if (p->kind == PROGRESS_JSON) {
         progress_json(tool_wall_clock() - p->start, frames, p->total, 0, 1);
     } else if (p->kind == PROGRESS_LINE) {
-        p->total = -1; /* nothing is left */
+        p->total = -1; /* so that the line shows no remaining time */
         progress_line(p, frames, tool_wall_clock(), backend);
         fputc('\n', stderr);
     } else if (o->names_backend && !o->quiet && *backend) {

@@ -1,4 +1,4 @@
-/* progress.h: the progress line or --progress json, and what ran in the end. */
+/* progress.h: prints the progress line or the lines of --progress json, and the backend that ran. */
 #ifndef TOOL_PROGRESS_H
 #define TOOL_PROGRESS_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Seconds since some moment. */
+/* Returns the time of a monotonic clock in seconds. */
 double tool_wall_clock(void);
 
 /* Whether a file is a terminal. */
@@ -20,24 +20,25 @@ enum { PROGRESS_MARKS = 16 };
 typedef struct progress {
     progress_kind kind;
     double start, shown;
-    int64_t total; /* below 0: unknown */
-    int width;     /* of the line that is on the screen */
-    /* The latest times, a second or more apart, and the frames by then: what is left goes as fast as these went. */
+    int64_t total; /* number of frames; negative if unknown */
+    int width;     /* length of the line on the screen */
+    /* The latest times, at least a second apart, and the numbers of frames then. They give the current speed. */
     double times[PROGRESS_MARKS];
     int64_t frames[PROGRESS_MARKS];
     int marks;
 } progress;
 
-/* Shows how far scoring has come, if the last time is long enough ago. */
+/* Prints the progress, at most every 0.1 s (0.5 s with --progress json). */
 void tool_progress_frame(progress *p, int64_t frames);
 
-/* "cpu" or "cuda (NVIDIA H200)"; "" without a context. */
+/* Writes the backend and the device, such as "cpu" or "cuda (NVIDIA H200)"; "" without a context. */
 void tool_backend_text(char *out, size_t size, const vmafgpu *context);
 
-/* The last progress line, with what ran; that alone where there is no terminal and --backend was given. */
+/* Prints the last progress line, with the backend. Without a progress line it prints only the backend, if --backend was
+ * given and --quiet was not. */
 void tool_progress_end(progress *p, int64_t frames, const options *o, const vmafgpu *context);
 
-/* Warns if a GPU that began the clip, or was named, did not score it: the scores are right, but late. */
+/* Warns if another device took over from a GPU that failed, or if --gpu or --kernels was given and the CPU scored. */
 void tool_warn_of_fallback(const options *o, const vmafgpu *context);
 
 #endif /* TOOL_PROGRESS_H */

@@ -18,7 +18,7 @@ void rawsize_free(rawsize_samples *s) {
     s->values = NULL;
 }
 
-/* The mean difference of samples `lag` apart, in steps of 8 bits, from `trials` places all over. */
+/* Returns the mean difference of samples at distance `lag`, in 8-bit levels, from `trials` random positions. */
 static double rawsize_difference(const rawsize_samples *s, size_t lag, int trials) {
     uint64_t sum = 0;
     uint32_t place = 1;
@@ -33,9 +33,9 @@ static double rawsize_difference(const rawsize_samples *s, size_t lag, int trial
     return (double)sum / trials / s->level;
 }
 
-/* The same for two kinds of pairs: pairs that rows of `width` samples leave in one row (or keep as many rows
- * apart), and pairs that go one row further. Where rows are `lag` long both kinds are alike. In pictures that are
- * `width` wide they are not, even if they repeat themselves, or have straight lines. */
+/* Computes the mean difference at distance `lag` separately for two kinds of pairs. If the picture has rows of `width`
+ * samples, the samples of means[1] are one row further apart than those of means[0]. If the true row length is `lag`,
+ * both means are similar. If it is `width`, they differ, even in pictures with repeating patterns or straight lines. */
 static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, int trials, double means[2]) {
     const size_t shift = lag % width, rows = s->count > lag + 2 * width ? (s->count - lag) / width - 1 : 0;
     means[0] = means[1] = 1e9;
@@ -58,8 +58,8 @@ static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, in
     means[1] = shift ? means[1] : means[0];
 }
 
-/* Whether the difference is less than with any lag up to three samples more or less: that it is small is not enough,
- * for neighbours in a smooth picture differ little, too. */
+/* Whether the difference at `lag` is smaller than at all distances up to three samples shorter or longer. A small
+ * difference alone proves nothing, because neighbours in a smooth picture are similar too. */
 static int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
     const double here = rawsize_difference(s, lag, 1 << 13);
     int is_minimum = 1;
@@ -70,7 +70,7 @@ static int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
     return is_minimum;
 }
 
-/* A row of `width` samples may be several rows of a picture. Returns the width of that picture, or 0. */
+/* Checks whether a row of `width` samples consists of 2 to 4 rows of a narrower picture. Returns its width, or 0. */
 static int rawsize_divided(const rawsize_samples *s, int width, double stated) {
     double best = 0.85 * stated;
     int found = 0;
@@ -89,7 +89,7 @@ static int rawsize_divided(const rawsize_samples *s, int width, double stated) {
     return found;
 }
 
-/* Whether rows are like the next ones if these are shifted, as those of interlaced pictures may be. `stated`: their
+/* Whether each row is similar to the next one if that row is shifted, as in interlaced pictures. `stated` is the
  * difference without a shift. */
 static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double stated) {
     const size_t pairs = s->count / width / 2;
@@ -112,8 +112,8 @@ static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double sta
     return 0;
 }
 
-/* A row of `width` samples may be the `parts`-th part of a row: then all but one of so many rows go on in the next
- * one. Pictures in which every other row is alike do not look like that. */
+/* Whether `parts` rows of `width` samples are one row of the picture. Then the picture continues smoothly from row to
+ * row, except after each `parts`-th row. This excludes interlaced pictures. */
 static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, double beside) {
     double jumps[4] = { 0, 0, 0, 0 };
     size_t rows = s->count / width / (size_t)parts, count = 0;
@@ -131,8 +131,9 @@ static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, do
     return whole == parts - 1 && broken == 1;
 }
 
-/* The lag of the least difference, of those that are not `left_out`; 0 if other ones, not near to multiples of it,
- * are nearly as good: then the picture repeats itself, and nothing tells how long its rows are. */
+/* Returns the distance with the smallest difference, except `left_out`. Returns 0 if other distances that are not near
+ * multiples of the best one are nearly as good. Then the picture has a repeating pattern and the row length is
+ * unknown. */
 static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];
     size_t best = 0;
@@ -160,8 +161,8 @@ int rawsize_other_width(const rawsize_samples *s, int width) {
                  most = s->count / 4 < RAWSIZE_MOST_WIDTH ? s->count / 4 : RAWSIZE_MOST_WIDTH;
     const double stated = rawsize_difference(s, stated_lag, 1 << 13), beside = rawsize_difference(s, 1, 1 << 13);
     if (stated < 2 || stated_lag > most || most < 2 * RAWSIZE_LEAST_WIDTH)
-        return 0;               /* too flat or too small to tell */
-    if (stated <= 1.5 * beside) /* the sample below is as near as the one beside it */
+        return 0;               /* the picture is too flat or too small */
+    if (stated <= 1.5 * beside) /* the sample below is as similar as the sample to the right */
         return rawsize_divided(s, width, stated);
     size_t around = rawsize_search(s, most, stated_lag), best = around;
     double least = 1e9;
@@ -172,8 +173,8 @@ int rawsize_other_width(const rawsize_samples *s, int width) {
             best = lag;
         }
     }
-    int is_divisible = stated <= 3 * beside; /* else rows of half the length would be far better */
-    if (best == 0 || least < 0.1 * beside)   /* the picture repeats itself, or no row differs from the next one */
+    int is_divisible = stated <= 3 * beside; /* otherwise half the width would fit far better */
+    if (best == 0 || least < 0.1 * beside)   /* a repeating pattern or equal rows */
         return is_divisible ? rawsize_divided(s, width, stated) : 0;
     const size_t parts = best / stated_lag;
     double kinds[2];

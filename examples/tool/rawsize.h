@@ -1,7 +1,7 @@
-/* rawsize.h: does raw video look like pictures of the size and format that somebody states?
+/* rawsize.h: checks whether raw video looks like pictures of the stated size and format.
  *
- * In a picture a sample is like the one below, which is a row further on in the file. The mean difference of samples
- * that are so far apart shows how long the rows are. Only part of one frame is looked at.
+ * In a picture a sample is similar to the sample below, which is one row further on in the file. The distance with the
+ * smallest mean difference of samples is therefore the length of a row. Only a part of one frame is analysed.
  *
  *     rawsize_samples s;
  *     if (rawsize_load(&s, bytes, size, bytes_per_sample, most)) width = rawsize_other_width(&s, stated_width);
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    RAWSIZE_MOST = 1 << 19, /* samples that are looked at */
+    RAWSIZE_MOST = 1 << 19, /* number of samples that are analysed */
     RAWSIZE_LEAST_WIDTH = 16,
     RAWSIZE_MOST_WIDTH = 16384
 };
@@ -22,28 +22,28 @@ enum {
 typedef struct rawsize_samples {
     uint16_t *values;
     size_t count;
-    double level; /* a step of 8 bits */
+    double level; /* the size of an 8-bit level in sample values */
 } rawsize_samples;
 
-/* most: the largest value of a sample, white. 0 if there is no memory. */
+/* Copies the samples. `most` is the largest value of a sample. Returns 0 if there is not enough memory. */
 int rawsize_load(rawsize_samples *s, const unsigned char *bytes, size_t size, int bytes_per_sample, int most);
 
 void rawsize_free(rawsize_samples *s);
 
-/* The width that explains the samples far better than `width` does; 0 if there is none. The samples begin with a
- * row. */
+/* Returns a width that fits the samples far better than `width`; 0 if there is none. The samples must begin at the
+ * start of a row. */
 int rawsize_other_width(const rawsize_samples *s, int width);
 
-/* Whether samples of 8 bits are the halves of words: every other one is small, but not always the same, and those
- * between have many values (9 to 12 bits), or every other one is like its neighbours, and those between are as
- * different as can be, or all the same. */
+/* Whether 8-bit samples are probably the bytes of 16-bit words. Then the odd bytes (high) are small but not constant
+ * and the even bytes (low) have many values (9 to 12 bits), or the odd bytes are smooth and the even bytes are noise or
+ * constant. */
 int rawsize_is_words(const rawsize_samples *s);
 
-/* Whether samples of 16 bits are two samples of 8 bits each: then both halves of a word are about as alike as halves
- * of neighbours, and not equal. */
+/* Whether 16-bit samples are probably pairs of 8-bit samples. Then the two bytes of a word differ about as much as
+ * bytes of neighbouring words, and are not equal. */
 int rawsize_is_bytes(const rawsize_samples *s);
 
-/* Whether every other sample belongs to another plane. */
+/* Whether the samples probably alternate between two planes. */
 int rawsize_is_interleaved(const rawsize_samples *s);
 
 #endif /* RAWSIZE_H */

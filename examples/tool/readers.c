@@ -19,15 +19,15 @@
 #endif
 
 enum {
-    PART = 1 << 20, /* bytes of a file that a thread reads at once, about */
-    MAX_PARTS = 16  /* that it takes at once, where they are small */
+    PART = 1 << 20, /* approximate size of a part, in bytes */
+    MAX_PARTS = 16  /* number of small parts that a thread takes at once */
 };
 
 #ifdef READ_AHEAD
 
-/* A plane of a frame: where it begins in the file, after the frame's beginning, and its rows. */
+/* A plane in a file. */
 typedef struct plane_place {
-    size_t at, row;
+    size_t at, row; /* offset from the start of the frame, and size of a row, in bytes */
     int rows;
 } plane_place;
 
@@ -43,13 +43,13 @@ static plane_place place_plane(const video *v, int plane) {
     return p;
 }
 
-/* Those that are lent: the library may look at luma alone where the options only might need chroma. */
+/* Returns the number of planes to read. The library lends no chroma buffers if no feature uses chroma. */
 static int kept_planes(const video *v, const vmafgpu_frame *frame) {
     return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_LAYOUT_PLANAR ? 3 : 2;
 }
 
-/* All contexts get the last one's reference, which is the last one to take the pair: from then on the memory is its
- * own. */
+/* Returns the lent frame of video i. All contexts use the reference frame that the last context lent. That context
+ * takes the pair last and then owns the buffer. */
 static const vmafgpu_frame *lent_frame(const lent_pair *s, int i) {
     return i ? &s->distorted[i - 1] : &s->reference[s->lent - 1];
 }
@@ -58,13 +58,13 @@ static lent_pair *slot_of(const pool *p, int64_t i) {
     return &p->slots[i % p->slot_count];
 }
 
-/* Wakes the caller, if it waits, when a pair is whole. */
+/* Wakes the caller if it waits and the pair is complete. */
 static void tell_caller(session *all, const lent_pair *s) {
     if (all->pool.is_awaited && s->is_handed_out && s->parts == 0)
         pthread_cond_broadcast(&all->changed);
 }
 
-/* Goes on to the next video of the pair that is handed out, or to the next pair. */
+/* Advances to the next video of the current pair, or to the next pair. */
 static void pass_video(session *all) {
     pool *p = &all->pool;
     p->plane = p->row = p->is_located = 0;
@@ -75,7 +75,7 @@ static void pass_video(session *all) {
     }
 }
 
-/* Finds the frame that is handed out next. */
+/* Locates the next frame in its file. */
 static void locate_frame(session *all, lent_pair *s) {
     pool *p = &all->pool;
     video *v = &all->videos[p->video];
@@ -88,7 +88,7 @@ static void locate_frame(session *all, lent_pair *s) {
     p->is_located = 1;
 }
 
-/* Takes the next part, if there is one. With the lock. */
+/* Takes the next part. Returns 0 if there is none now. The caller holds the lock. */
 static int take_part(session *all, part *next) {
     pool *p = &all->pool;
     while (!p->has_failed && p->pair < p->offered && !(p->has_ended && p->video == 0 && !p->is_located)) {
@@ -123,7 +123,7 @@ static int take_part(session *all, part *next) {
     return 0;
 }
 
-/* Takes some small parts or a large one. */
+/* Takes several small parts or a large one. Returns their number. */
 static int take_parts(session *all, part *parts) {
     size_t bytes = 0;
     int count = 0;
@@ -134,8 +134,8 @@ static int take_parts(session *all, part *parts) {
     return count;
 }
 
-/* Reads a part. Where rows lie apart in memory it is read behind where they go, and they are moved to their places.
- * Returns 0, an error of the system, or -1: the file is not that long any more. */
+/* Reads a part. If the pitch in memory is larger than a row, it reads all rows to the end of the space for the part and
+ * then moves them. Returns 0, an errno value, or -1 if the file has become shorter. */
 static int read_part(const session *all, const part *p) {
     size_t size = p->row * (size_t)p->rows, room = (size_t)p->pitch * (size_t)p->rows;
     unsigned char *at = p->to + (room - size);
@@ -145,7 +145,7 @@ static int read_part(const session *all, const part *p) {
     return count < 0 ? errno : (size_t)count < size ? -1 : 0;
 }
 
-/* Reads what is next, if there is something. With the lock, which is open meanwhile. */
+/* Reads the next parts. Returns 0 if there are none now. The caller holds the lock, which is released while reading. */
 static int read_some(session *all) {
     part parts[MAX_PARTS];
     int errors[MAX_PARTS], count = take_parts(all, parts);
@@ -174,7 +174,7 @@ static void *pool_work(void *user) {
     return NULL;
 }
 
-/* Has every context lend memory for the next pairs, as far as they do. */
+/* Borrows buffers for the next pairs from every context, as many as the contexts lend. Returns 0 on failure. */
 static int offer_slots(session *all) {
     pool *p = &all->pool;
     int64_t first = p->offered, offered = first;
@@ -201,7 +201,8 @@ static int offer_slots(session *all) {
     return result >= VMAFGPU_OK;
 }
 
-/* A video ended before it was its turn to end, and goes on by now: the pair is handed out once more. */
+/* Checks whether a video that had ended when this pair was located has grown since. If so, the pair is located
+ * again. */
 static int goes_on(session *all, lent_pair *s) {
     pool *p = &all->pool;
     int is_longer = 0;
@@ -229,7 +230,7 @@ int tool_next_pooled_pair(session *all, pair *now) {
     pthread_mutex_lock(&all->lock);
     while (!s->is_handed_out || s->parts > 0 || goes_on(all, s)) {
         p->is_awaited =
-            !read_some(all) && (!s->is_handed_out || s->parts > 0); /* looking for parts may have handed it out */
+            !read_some(all) && (!s->is_handed_out || s->parts > 0); /* read_some() may have completed the pair */
         if (p->is_awaited)
             pthread_cond_wait(&all->changed, &all->lock);
         p->is_awaited = 0;
@@ -238,7 +239,7 @@ int tool_next_pooled_pair(session *all, pair *now) {
         if (!tool_is_fed(all, i))
             now->states[i] = s->states[i];
         if (!tool_is_fed(all, i) && s->errors[i]) {
-            p->has_failed = 1; /* so that no thread writes a sentence, too */
+            p->has_failed = 1; /* so that no thread overwrites the message */
             now->states[i] = video_lose(&all->videos[i], tool_wanted_frame(all, i, p->taken), s->errors[i]);
         }
     }
@@ -248,7 +249,7 @@ int tool_next_pooled_pair(session *all, pair *now) {
     return 1;
 }
 
-/* Are frames compared otherwise than they are in the files? */
+/* Whether frames are cropped or scaled before they are scored. */
 static int has_other_pictures(const session *all) {
     int found = all->crop.is_given;
     for (int i = 1; i <= all->count; i++)
@@ -274,7 +275,7 @@ void tool_start_pool(session *all) {
     }
     tool_make_feeds(all, is_pipe, 1);
     for (int i = 0; i <= all->count; i++)
-        files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* no thread for it: then the caller reads all */
+        files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* no thread for this pipe: the caller reads all */
     if (files == 0 || pthread_cond_init(&p->more, NULL) != 0)
         return;
     p->slot_count =

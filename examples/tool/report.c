@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* libvmaf prints six decimals, unless the fraction begins with six zeros or more: then sixteen. Its test multiplies
- * the fraction by ten until it reaches 1, and so must this one: a comparison with 1e-6 would round elsewhere. */
+/* Returns the number of decimals that libvmaf prints: six, or sixteen if the fraction begins with six or more zeros.
+ * Like libvmaf this multiplies the fraction by ten until it reaches 1. A comparison with 1e-6 would round
+ * differently. */
 static int report_legacy_decimals(double number) {
     double size = fabs(number);
     if (!(size < 2147483648.0))
-        return 6; /* infinite, not a number, or too large for a fraction that matters */
+        return 6; /* infinite, NaN, or too large for the conversion to int */
     double fraction = size - (double)(int)size;
     int shifts = 0;
     while (fraction != 0 && fraction < 1) {
@@ -39,8 +40,8 @@ static int report_column_at(const report *r, int place) {
     return r->column_at ? r->column_at(r->user, place) : place;
 }
 
-/* Returns the size of the UTF-8 character at `text`, and the character; 0 if it is none, or one that XML and JSON do
- * not allow. */
+/* Decodes the UTF-8 character at `text`. Returns its size in bytes, or 0 if it is invalid or not allowed in XML and
+ * JSON. */
 static int report_character(const unsigned char *text, uint32_t *character) {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     int size = text[0] < 0x80   ? 1
@@ -61,11 +62,11 @@ static int report_character(const unsigned char *text, uint32_t *character) {
                : 0;
 }
 
-/* Writes a character that the format cannot hold as it is. */
+/* Writes a character that must be escaped in the format. */
 static void report_put_escape(FILE *out, report_format format, uint32_t character) {
     if (format == REPORT_JSON) {
         fprintf(out, character == '"' || character == '\\' ? "\\%c" : "\\u%04x", (unsigned)character);
-    } else if (format == REPORT_XML) { /* of control characters it allows three only */
+    } else if (format == REPORT_XML) { /* XML allows only three control characters */
         int is_allowed = character >= ' ' || character == '\t' || character == '\n' || character == '\r';
         fprintf(out, "&#%u;", is_allowed ? (unsigned)character : 0xfffdu);
     } else if (format == REPORT_CSV) {
@@ -75,7 +76,7 @@ static void report_put_escape(FILE *out, report_format format, uint32_t characte
     }
 }
 
-/* Writes a name. Programs choose names, so each format escapes what would end it; ordinary names stay as they are. */
+/* Writes a name. Names come from programs, so characters with a meaning in the format are escaped. */
 static void report_put_name(FILE *out, report_format format, const char *name) {
     static const char *const special[REPORT_FORMATS] = { "\"<>&", "\"\\", "\"", "|" };
     int is_quoted = format == REPORT_CSV && strpbrk(name, "\",");
@@ -84,7 +85,7 @@ static void report_put_name(FILE *out, report_format format, const char *name) {
         uint32_t character;
         int size = report_character(text, &character);
         if (!size) {
-            fputs("\xef\xbf\xbd", out); /* the character that stands for those that are none */
+            fputs("\xef\xbf\xbd", out); /* U+FFFD, the replacement character */
             size = 1;
         } else if (character < ' ' || (size == 1 && strchr(special[format], (int)character))) {
             report_put_escape(out, format, character);
@@ -96,13 +97,13 @@ static void report_put_name(FILE *out, report_format format, const char *name) {
     fputs(is_quoted ? "\"" : "", out);
 }
 
-/* Whether XML allows the character in the name of an attribute; a colon would need a namespace. */
+/* Whether XML allows the character in the name of an attribute. Colons are excluded because they need a namespace. */
 static int report_is_named(uint32_t character, int is_first) {
     static const uint32_t ranges[][2] = {
         { 'A', 'Z' },       { '_', '_' },       { 'a', 'z' },         { 0xc0, 0xd6 },
         { 0xd8, 0xf6 },     { 0xf8, 0x2ff },    { 0x370, 0x37d },     { 0x37f, 0x1fff },
         { 0x200c, 0x200d }, { 0x2070, 0x218f }, { 0x2c00, 0x2fef },   { 0x3001, 0xd7ff },
-        { 0xf900, 0xfdcf }, { 0xfdf0, 0xfffd }, { 0x10000, 0xeffff }, /* and not as the first: */ { '-', '.' },
+        { 0xf900, 0xfdcf }, { 0xfdf0, 0xfffd }, { 0x10000, 0xeffff }, /* not allowed as the first: */ { '-', '.' },
         { '0', '9' }
     };
     int count = (int)(sizeof ranges / sizeof ranges[0]) - (is_first ? 2 : 0);
@@ -112,8 +113,8 @@ static int report_is_named(uint32_t character, int is_first) {
     return 0;
 }
 
-/* Writes a name where XML has the name of an attribute. There are no escapes there: _x0020_ stands for a space, as
- * in .NET. */
+/* Writes a name as the name of an XML attribute. XML has no escapes for them, so other characters are written as in
+ * .NET: _x0020_ for a space. */
 static void report_put_attribute(FILE *out, const char *name) {
     const unsigned char *text = (const unsigned char *)name;
     do {
@@ -129,13 +130,13 @@ static void report_put_attribute(FILE *out, const char *name) {
     } while (*text);
 }
 
-/* The first frame from `frame` on that may be in the report, which is a multiple of the step; at least `frames` if
- * none is. */
+/* Returns the first index >= frame that may be in the report. `frame` must be a multiple of the step. The result is at
+ * least r->frames if there is no such frame. */
 static int64_t report_next(const report *r, int64_t frame) {
     return r->next && frame < r->frames ? r->next(r->user, frame) : frame;
 }
 
-/* How many columns have a value for the frame. */
+/* Returns the number of columns that have a value for the frame. */
 static int report_width(const report *r, int64_t frame) {
     double value;
     int count = 0;
@@ -144,7 +145,7 @@ static int report_width(const report *r, int64_t frame) {
     return count;
 }
 
-/* "NAME<between>VALUE<behind>" for each column of the frame that has one; CSV has no names there. */
+/* Writes NAME, `between`, VALUE and `behind` for each column that has a value. In CSV NAME is empty. */
 static void report_put_row(const report *r, int64_t frame, report_format format, const char *between,
                            const char *behind) {
     double value;
@@ -215,7 +216,7 @@ static void report_put_json_frame(const report *r, int64_t frame, int width) {
             report_put_name(r->out, REPORT_JSON, r->column_name(r->user, c));
             fputs("\": ", r->out);
             report_put_json(r->out, r->digits, value);
-            /* libvmaf leaves the line feed out after null. */
+            /* libvmaf writes no line feed after null. */
             fprintf(r->out, "%s%s", --width > 0 ? "," : "", value - value == 0 ? "\n" : "");
         }
     }

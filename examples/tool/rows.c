@@ -28,18 +28,19 @@ void rows_free(rows_file *r) {
 
 /* ---- lines ---- */
 
-/* A line that ends in the CRC-32 of what is before. */
+/* Writes a line that ends with the CRC-32 of `text`. */
 static void rows_put_line(FILE *out, const char *text, size_t length) {
     fwrite(text, 1, length, out);
     fprintf(out, ",\"%08x\"]\n", (unsigned)png_crc((const unsigned char *)text, length));
 }
 
-/* How long the text before a line's CRC is; 0: it is not right. The line has its line feed. */
+/* Checks the CRC of a line, which includes its line feed. Returns the length of the text before the CRC, or 0 if the
+ * CRC is wrong. */
 static size_t rows_check_line(const char *line, size_t length) {
     char sum[16];
     if (length < 13 || line[length - 1] != '\n')
         return 0;
-    length -= 13; /* ,"01234567"] and the line feed */
+    length -= 13; /* the length of ,"01234567"] and the line feed */
     snprintf(sum, sizeof sum, ",\"%08x\"]\n", (unsigned)png_crc((const unsigned char *)line, length));
     return memcmp(line + length, sum, 13) == 0 ? length : 0;
 }
@@ -54,7 +55,7 @@ static int rows_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* 0: there are no 16 digits. */
+/* Parses 16 hexadecimal digits. Returns 0 if there are fewer. */
 static int rows_get_bits(const char *from, uint64_t *bits) {
     *bits = 0;
     for (int i = 0; i < 16; i++) {
@@ -66,7 +67,8 @@ static int rows_get_bits(const char *from, uint64_t *bits) {
     return 1;
 }
 
-/* Bytes of a row's text: of each video a digit, 1 if the frame has a score, and its doubles. */
+/* Returns the length of the string of a row. It contains, for each video, a digit that is 1 if the frame has a score,
+ * and the doubles. */
 static size_t rows_text_size(const rows_file *r) {
     return (size_t)r->videos * (1 + 16 * (size_t)r->columns);
 }
@@ -132,7 +134,7 @@ int rows_put_header(FILE *out, const rows_file *r) {
 
 /* ---- reading ---- */
 
-/* Where the value of a key is, or NULL. Keys are ours: none is in a text. */
+/* Returns the position of the value of a key, or NULL. No string in these files contains a key. */
 static const char *rows_find(const char *line, const char *key) {
     char quoted[40];
     snprintf(quoted, sizeof quoted, "\"%s\":", key);
@@ -151,7 +153,7 @@ static uint64_t rows_hash(const char *line, const char *key) {
     return at && *at == '"' && rows_get_bits(at + 1, &bits) ? bits : 0;
 }
 
-/* 0: it is no order of all columns. */
+/* Reads the order of the columns. Returns 0 if it is invalid. */
 static int rows_read_order(rows_file *r, const char *at) {
     r->single = (int *)calloc((size_t)r->columns, sizeof *r->single);
     for (int c = 0; c < r->columns && r->single; c++) {
@@ -167,7 +169,7 @@ static int rows_read_order(rows_file *r, const char *at) {
 
 static int rows_read_header(rows_file *r, const char *line) {
     if (rows_number(line, "vmafgpu_rows") != 2)
-        return rows_fail(r, "is no state and no segment of this program");
+        return rows_fail(r, "is not a state or segment of this program");
     int64_t videos = rows_number(line, "videos"), columns = rows_number(line, "columns"),
             shown = rows_number(line, "shown");
     r->run = rows_hash(line, "run");
@@ -185,7 +187,7 @@ static int rows_read_header(rows_file *r, const char *line) {
     if (videos < 1 || videos > ROWS_VIDEOS || columns < 1 || columns > ROWS_COLUMNS || shown < 0 || shown > columns ||
         r->first < 0 || r->step < 1 || r->segment < 1 || r->segments < r->segment || !backend || !scores || !names ||
         !single) {
-        return rows_fail(r, "has a first line that is not right");
+        return rows_fail(r, "has an invalid first line");
     }
     r->videos = (int)videos;
     r->columns = (int)columns;
@@ -202,19 +204,19 @@ static int rows_read_header(rows_file *r, const char *line) {
         size_t length = *names == '"' ? strcspn(names + 1, "\"") : 0;
         r->names[c] = (char *)malloc(length + 1);
         if (!r->names[c] || length == 0 || names[length + 1] != '"')
-            return rows_fail(r, "has a first line that is not right");
+            return rows_fail(r, "has an invalid first line");
         memcpy(r->names[c], names + 1, length);
         r->names[c][length] = '\0';
         names += length + 2 + (names[length + 2] == ',');
     }
     if (!rows_read_order(r, single))
-        return rows_fail(r, "has a first line that is not right");
+        return rows_fail(r, "has an invalid first line");
     for (int i = 0; i < r->videos; i++)
         r->tables[i].columns = r->columns;
     for (int i = 0; i < r->score_count; i++)
         if (r->scores[i] < 0 || r->scores[i] >= r->columns)
-            return rows_fail(r, "has a first line that is not right");
-    return r->names != NULL || rows_fail(r, "needs more memory than there is");
+            return rows_fail(r, "has an invalid first line");
+    return r->names != NULL || rows_fail(r, "needs more memory than is available");
 }
 
 static int rows_read_row(rows_file *r, const char *line, size_t length, double *values) {
@@ -271,5 +273,5 @@ int rows_read(rows_file *r, FILE *in) {
     }
     free(values);
     free(line);
-    return ok && (lines > 0 || rows_fail(r, "is no state and no segment of this program"));
+    return ok && (lines > 0 || rows_fail(r, "is not a state or segment of this program"));
 }

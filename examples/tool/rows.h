@@ -1,9 +1,9 @@
-/* rows.h: scored rows in a file that grows while they come: what --state goes on from, what --segment leaves and --join
- * reads.
+/* rows.h: reads and writes files of scored rows, the files of --state, --segment and --join.
  *
- * Lines of JSON. The first is an object that says what the rows are of; each row is an array of one text, the bits of
- * its doubles in hexadecimal, and its CRC-32; the last one says that all rows are there. A line that is cut off or
- * damaged, and what is behind it, was never written: whoever goes on from the file computes those rows again.
+ * Each line is a JSON array of a value and the CRC-32 of the text before it. In the first line the value is an object
+ * that describes the run. In the line of a row it is a string: the bits of the doubles in hexadecimal. The last line
+ * marks the file as complete. A truncated or damaged line and all lines after it are ignored, so --state computes these
+ * rows again.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -16,38 +16,39 @@
 enum { ROWS_VIDEOS = 16, ROWS_SCORES = 16, ROWS_COLUMNS = 4096, ROWS_HEADER = 1 << 20 };
 
 typedef struct rows_file {
-    uint64_t run;               /* a hash of everything that the figures depend on */
-    uint64_t files;             /* of the files' dates; 0: nobody asks */
-    int64_t segment, segments;  /* counted from 1 */
-    int64_t first, step, total; /* its first pair; from row to row; pairs of the whole clip, below 0: unknown */
+    uint64_t run;               /* hash of the videos, models and options that determine the scores */
+    uint64_t files;             /* hash of the modification times of the videos; 0 without --state */
+    int64_t segment, segments;  /* segment number, from 1, and number of segments */
+    int64_t first, step, total; /* first pair of the segment; pairs per row; pairs of the clip, negative if unknown */
     int width, height;
-    int videos, columns, shown; /* shown: columns of reports */
-    int score_count, scores[ROWS_SCORES];
+    int videos, columns, shown;           /* shown: number of columns in reports */
+    int score_count, scores[ROWS_SCORES]; /* columns of the model scores */
     int names_backend;
     char backend[32];
-    char **names; /* of the columns */
-    int *single;  /* the order of columns in reports of one pair, see vmafgpu_report_column() */
+    char **names; /* names of the columns */
+    int *single;  /* order of the columns in reports of one pair, see vmafgpu_report_column() */
     scores tables[ROWS_VIDEOS];
-    int is_whole;   /* the last line is there: */
-    int64_t pairs;  /* of these rows; */
-    int is_intact;  /* 0: a video was damaged */
-    double seconds; /* that scoring took */
-    long end;       /* bytes that are good */
+    int is_whole;   /* the last line is present; the next three fields come from it */
+    int64_t pairs;  /* number of pairs in the segment */
+    int is_intact;  /* 0 if a video was damaged */
+    double seconds; /* time of scoring */
+    long end;       /* size of the valid lines in bytes */
     char error[256];
 } rows_file;
 
 void rows_free(rows_file *r);
 
-/* Writes the row that the tables have at `row`. 0: no memory; a full disk shows in ferror(). */
+/* Writes a row of the tables. Returns 0 if there is not enough memory. Write errors are reported by ferror(). */
 int rows_put(FILE *out, const rows_file *r, int64_t row);
 
+/* Writes the last line. */
 void rows_put_end(FILE *out, const rows_file *r);
 
-/* Names hold no quotes and no backslashes. */
+/* Writes the first line. Names must not contain quotes or backslashes. Returns 0 if there is not enough memory. */
 int rows_put_header(FILE *out, const rows_file *r);
 
-/* Reads as many rows as are good. 0, with a sentence's end in `error`: it is no such file. rows_free() is due
- * whatever the result. */
+/* Reads all valid rows. Returns 0 if the file has another format, with the message, without its subject, in `error`.
+ * rows_free() must be called in any case. */
 int rows_read(rows_file *r, FILE *in);
 
 #endif /* ROWS_H */

@@ -28,7 +28,7 @@
 #include <unistd.h>
 #endif
 
-/* All are open before the header of one is read, whoever does it. */
+/* Opens all videos before it reads the first header, because one program may write several pipes. */
 static int open_videos(session *all, const options *o) {
     tool_start_feeds(all);
     for (int i = 0; i <= all->count; i++)
@@ -61,7 +61,7 @@ static void describe_figures(figures *f, const session *all, int i, const scorin
     }
 }
 
-/* Scores and reports; everything is open. */
+/* Scores the open videos and writes the output. */
 static int run(session *all, options *o) {
     scoring s = tool_score_videos(all, o);
     int ok = s.intact;
@@ -75,8 +75,8 @@ static int run(session *all, options *o) {
             const video *shortest = &all->videos[0];
             for (int i = 1; i <= all->count; i++)
                 shortest = all->videos[i].frames_read < shortest->frames_read ? &all->videos[i] : shortest;
-            return tool_fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld; give "
-                             "--from a smaller value",
+            return tool_fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld frames; "
+                             "give --from a smaller value",
                              (long long)all->first, shortest->title, shortest->frames_read);
         }
         return ok ? tool_fail("there is no pair of frames to score") : 0;
@@ -101,7 +101,7 @@ static int open_and_run(session *all, options *o) {
     if (!tool_arrange(all, o) || !tool_open_destinations(o->destinations, tool_report_count(o)))
         return 0;
     if (o->no_prediction && o->model_count == 0 && o->feature_count == 0) {
-        tool_fail("there is nothing to compute: --no_prediction is given without --model and --feature");
+        tool_fail("there is nothing to compute: --no_prediction needs --model or --feature");
         all->wanted = -1;
         return !o->state && !o->segments && run(all, o);
     }
@@ -115,8 +115,8 @@ static int open_and_run(session *all, options *o) {
     return run(all, o);
 }
 
-/* Ends the program, if it is to end after this run and a GPU is still being opened: all that is to be written is
- * written, and nobody needs to wait for that GPU. */
+/* Exits without waiting for a GPU that is still being opened, if the program ends after this run. All output is written
+ * at this point. */
 static void leave_opening(const session *all, int ok) {
     for (int i = 0; i < all->count && all->o->ends_program; i++) {
         if (vmafgpu_is_opening(all->contexts[i])) {

@@ -1,10 +1,10 @@
-/* run.h: scores and reports what the options say, from opening the videos to closing them. */
+/* run.h: runs the program with given options: opens the videos, scores them, writes the output and closes them. */
 #ifndef TOOL_RUN_H
 #define TOOL_RUN_H
 
 #include "options.h"
 
-/* Scores and reports what the options say. 0 after a message, or after warnings with --strict. */
+/* Scores the videos and writes the output. Returns 0 after an error message, or after a warning with --strict. */
 int tool_score(options *o);
 
 #endif /* TOOL_RUN_H */

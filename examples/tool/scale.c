@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* sin(pi u) for u in 0 .. 1/2, both with SCALE_SINE bits behind the point. */
+/* Returns sin(pi u) for u in 0 .. 1/2. Both are fixed-point numbers with SCALE_SINE fractional bits. */
 static int64_t scale_sine_quarter(int64_t u) {
     const int64_t pi = 3373259426; /* floor(pi * 2^30) */
     int64_t x = (u * pi) >> SCALE_SINE, square = (x * x) >> SCALE_SINE, term = x, sum = x;
@@ -17,7 +17,7 @@ static int64_t scale_sine_quarter(int64_t u) {
     return sum;
 }
 
-/* sin(pi u) for u >= 0. */
+/* Returns sin(pi u) for u >= 0. */
 static int64_t scale_sine(int64_t u) {
     const int64_t one = (int64_t)1 << SCALE_SINE;
     int64_t rest = u % one, sine = scale_sine_quarter(rest > one / 2 ? one - rest : rest);
@@ -45,7 +45,7 @@ void scale_axis_close(scale_axis *a) {
     memset(a, 0, sizeof *a);
 }
 
-/* Weights that are integers and sum to 2^14. */
+/* Rounds the weights to integers whose sum is 2^14. */
 static void scale_normalise(const int64_t *exact, int taps, int32_t *weights) {
     int64_t total = 0, sum = 0;
     int largest = 0;
@@ -54,7 +54,7 @@ static void scale_normalise(const int64_t *exact, int taps, int32_t *weights) {
         largest = exact[k] > exact[largest] ? k : largest;
     }
     for (int k = 0; k < taps; k++) {
-        int64_t twice = 2 * exact[k] * (1 << SCALE_WEIGHT) + total; /* of what is to be rounded, plus a half */
+        int64_t twice = 2 * exact[k] * (1 << SCALE_WEIGHT) + total; /* 2 * total * (weight + 1/2) */
         int64_t floored = twice / (2 * total) - (twice % (2 * total) < 0);
         weights[k] = (int32_t)floored;
         sum += floored;
@@ -64,7 +64,7 @@ static void scale_normalise(const int64_t *exact, int taps, int32_t *weights) {
 
 int scale_axis_open(scale_axis *a, scale_kernel kernel, int from, int to) {
     int64_t large = from > to ? from : to, reach = kernel == SCALE_BICUBIC ? 2 : 3;
-    int wide = (int)(2 * reach * large / to) + 2; /* that may count */
+    int wide = (int)(2 * reach * large / to) + 2; /* largest number of source samples with a weight */
     int64_t *exact = (int64_t *)malloc(sizeof *exact * (size_t)wide);
     memset(a, 0, sizeof *a);
     a->from = from;
@@ -78,7 +78,7 @@ int scale_axis_open(scale_axis *a, scale_kernel kernel, int from, int to) {
         return 0;
     }
     for (int i = 0; i < to; i++) {
-        int64_t at = (2 * (int64_t)i + 1) * from - to; /* 2 * to times the place */
+        int64_t at = (2 * (int64_t)i + 1) * from - to; /* 2 * to * position */
         int begin = (int)((at - 2 * reach * large) / (2 * to)) - 1, first = begin;
         while (2 * (int64_t)to * first <= at - 2 * reach * large)
             first++;
@@ -126,14 +126,14 @@ void scale_run(const scale_axis *x, const scale_axis *y, const scale_plane *in, 
                void *scratch) {
     int64_t *sums = (int64_t *)scratch;
     int32_t *line = (int32_t *)(void *)(sums + x->to), *ring = line + x->from;
-    int done = 0; /* rows that went through the first pass; the last y->taps of them are there */
+    int done = 0; /* number of rows after the first pass; `ring` contains the last y->taps of them */
     for (int i = 0; i < y->to; i++) {
         for (; done < y->first[i] + y->taps; done++) {
             int32_t *row = ring + (ptrdiff_t)(done % y->taps) * x->to;
             scale_load(in, done, x->from, line);
             for (int k = 0; k < x->to; k++) {
                 const int32_t *weights = x->weights + (ptrdiff_t)k * x->taps, *samples = line + x->first[k];
-                int32_t sum = 0; /* below 1.5 * 2^14 * 2^16 */
+                int32_t sum = 0; /* less than 1.5 * 2^14 * 2^16 */
                 for (int n = 0; n < x->taps; n++)
                     sum += weights[n] * samples[n];
                 row[k] = sum;

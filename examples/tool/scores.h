@@ -1,5 +1,4 @@
-/* scores.h: the figures of a clip in memory, whoever scored them, and what the library pools of them, to the same
- * bits. */
+/* scores.h: keeps the values of a clip in memory and pools them, bit-identical to the pooling of the library. */
 #ifndef SCORES_H
 #define SCORES_H
 
@@ -8,13 +7,13 @@
 typedef struct scores {
     int columns;
     int64_t rows, room;
-    double *values;   /* row after row */
-    uint8_t *has_row; /* 0: that frame has no score */
+    double *values;   /* rows * columns values, row by row */
+    uint8_t *has_row; /* 0 if the frame has no score */
 } scores;
 
 void scores_free(scores *s);
 
-/* values may be NULL where there is no row. 0: no memory. */
+/* Appends a row. `values` can be NULL if has_row is 0. Returns 0 if there is not enough memory. */
 int scores_append(scores *s, const double *values, int has_row);
 
 double scores_value(const scores *s, int64_t row, int column);
@@ -24,13 +23,14 @@ typedef struct scores_total {
     double mean, harmonic_mean, min, max;
 } scores_total;
 
-/* Of the rows from `first` to before `end`; in their order, since sums are rounded. */
+/* Pools the rows first .. end - 1, in this order, because sums are rounded. */
 scores_total scores_pool(const scores *s, int column, int64_t first, int64_t end);
 
-/* A column in rising order, *count of them. To be freed; NULL: no memory. */
+/* Returns the *count values of a column in ascending order, or NULL if there is not enough memory. The caller must free
+ * the array. */
 double *scores_sorted(const scores *s, int column, int64_t *count);
 
-/* Linear between ranks; there is at least one value. */
+/* Returns the percentile p, interpolated linearly between ranks. `count` must be at least 1. */
 double scores_percentile(const double *sorted, int64_t count, double p);
 
 #endif /* SCORES_H */

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What libvmaf's tool says, word for word: it isn't an error. */
+/* Prints the same message as the vmaf tool. This is not an error. */
 static void report_early_end(const video *shorter, const video *longer) {
     tool_put_text(stderr, shorter->title);
     fputs(" ended before ", stderr);
@@ -24,7 +24,7 @@ static void report_early_end(const video *shorter, const video *longer) {
     fputs(".\n", stderr);
 }
 
-/* The first sentence of a context, where something went wrong. */
+/* Returns the message of the first context that has one. */
 static const char *first_error(const session *all) {
     for (int i = 0; i < all->count; i++)
         if (*vmafgpu_last_error(all->contexts[i]))
@@ -32,7 +32,8 @@ static const char *first_error(const session *all) {
     return "a frame has no score";
 }
 
-/* Says where reading a pair failed or, if it did not, which video ended while another one goes on. */
+/* Combines the results of reading a pair: sets *problem if a video failed, and reports a video that ended before
+ * another one. */
 static video_result judge_pair(const session *all, const pair *now, const char **problem) {
     video_result worst = VIDEO_OK;
     int ended = -1, longer = -1;
@@ -56,7 +57,7 @@ static int push_pair(const session *all, const pair *now) {
            vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1], NULL) == VMAFGPU_OK;
 }
 
-/* Gives the contexts the n-th pair that is read, or the neighbour that it is. */
+/* Passes pair n to the contexts: as a pair to score, or only as a reference before or after these pairs. */
 static int take_pair(const session *all, int64_t n, const pair *now) {
     int is_seed = n < all->seeds, is_tail = all->wanted >= 0 && n >= all->seeds + all->lead + all->wanted, ok = 1;
     if (!is_seed && !is_tail)
@@ -74,7 +75,7 @@ static int flush_all(session *all) {
     return ok;
 }
 
-/* Gives the n-th pair; they come in order. */
+/* Reads pair n. Pairs must be read in order. */
 static video_result next_pair(session *all, int64_t n, pair *now, const char **problem) {
     tool_start_pool(all);
     if (tool_is_pooled(all)) {
@@ -101,7 +102,7 @@ static video_result next_pair(session *all, int64_t n, pair *now, const char **p
 scoring tool_score_videos(session *all, const options *o) {
     scoring s = { 0, 0, 1 };
     progress p;
-    const char *problem = NULL, *lost = NULL; /* a video's sentence, the library's */
+    const char *problem = NULL, *lost = NULL; /* messages of a video and of the library */
     pair now;
     memset(&p, 0, sizeof p);
     p.kind = o->progress == PROGRESS_JSON                                            ? PROGRESS_JSON
@@ -123,7 +124,7 @@ scoring tool_score_videos(session *all, const options *o) {
     }
     if (s.frames > 0 && !flush_all(all)) {
         lost = first_error(all);
-        problem = NULL; /* which is further behind */
+        problem = NULL; /* because the library failed at an earlier frame */
     }
     if (all->has_rows && s.frames > 0 && s.intact)
         s.intact = tool_collect_rows(all);

@@ -1,4 +1,4 @@
-/* scoring.h: the scoring loop: reads pairs and gives them to the library. */
+/* scoring.h: runs the scoring loop, which reads pairs of frames and pushes them to the library. */
 #ifndef TOOL_SCORING_H
 #define TOOL_SCORING_H
 
@@ -8,13 +8,12 @@
 #include <stdint.h>
 
 typedef struct scoring {
-    int64_t frames; /* pairs that were pushed */
+    int64_t frames; /* number of scored pairs */
     double seconds;
-    int intact; /* 0: an error, already reported, cut the clip short */
+    int intact; /* 0 if an error ended the loop early; its message was printed */
 } scoring;
 
-/* Reads and pushes pairs until one video ends, something goes wrong, or --frame_cnt is reached, and waits for the
- * scores. */
+/* Reads and pushes pairs until a video ends, an error occurs, or --frame_cnt is reached. Then waits for the scores. */
 scoring tool_score_videos(session *all, const options *o);
 
 #endif /* TOOL_SCORING_H */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every kernel is used by one of these contexts, and vmafgpu_open() tests those that a context uses. */
+/* Together these contexts use all kernels, and vmafgpu_open() tests the kernels that a context uses. */
 int tool_self_test(const options *o) {
     static const struct {
         int bit_depth;
@@ -47,9 +47,9 @@ int tool_self_test(const options *o) {
         { "float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4" },
         { "float_motion", "motion_add_scale1=true" },
         { "float_motion", "motion_add_uv=true" },
-        { "psnr_hvs", NULL }, /* not of 16 bits */
+        { "psnr_hvs", NULL }, /* the last one: it does not support 16 bits */
     };
-    /* The third context of a format has the default model, edits and maps. */
+    /* The third context of each format uses the default model, edits and maps. */
     static const struct {
         const vmafgpu_feature_config *features;
         int count;
@@ -60,9 +60,9 @@ int tool_self_test(const options *o) {
     const size_t count = PARTS * (sizeof formats / sizeof formats[0]);
     vmafgpu_backend backend = o->backend;
     uint64_t sum = 0;
-    /* Edits and maps are made by one GPU. */
-    int ok = o->gpu_count == 0 || o->gpu_count == 1 ||
-             tool_fail("--self-test is for one GPU: --gpu must be one number then");
+    /* Edits and maps require a single GPU. */
+    int ok =
+        o->gpu_count == 0 || o->gpu_count == 1 || tool_fail("--self-test tests a single GPU; give --gpu one number");
     for (size_t k = 0; ok && k < count; k++) {
         const size_t i = k / PARTS;
         const int has_edits = !parts[k % PARTS].features;
@@ -78,7 +78,7 @@ int tool_self_test(const options *o) {
         config.live = has_edits;
         config.max_edit_size = has_edits ? 24 : 0;
         config.map_block_size = has_edits ? 16 : 0;
-        config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* the number is the same whatever the processor */
+        config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* makes the checksum independent of the processor */
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;
         config.colour.siting = VMAFGPU_SITING_LEFT;
@@ -93,7 +93,7 @@ int tool_self_test(const options *o) {
             ok = tool_fail("there is no GPU to test: %s",
                            o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
         } else if (backend == VMAFGPU_BACKEND_AUTO) {
-            /* The others are on the same one; edits want it named. */
+            /* Name this backend in the other contexts, because with AUTO edits run on the CPU. */
             backend = strcmp(vmafgpu_backend_name(context), "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
         }
         sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_checksum(context);

@@ -1,14 +1,14 @@
-/* selftest.h: --self-test and --version. */
+/* selftest.h: implements --self-test and --version. */
 #ifndef TOOL_SELFTEST_H
 #define TOOL_SELFTEST_H
 
 #include "options.h"
 
-/* Has a GPU compute small pictures with every kernel, and prints one line: its number is the same on all GPUs that
- * compute what they should. 0 after a message. */
+/* Runs every kernel on a GPU with small pictures and prints one line with a checksum, which is equal on all
+ * GPUs that compute correctly. Returns 0 after an error message. */
 int tool_self_test(const options *o);
 
-/* The version, and behind it a line for each backend: what it computes on, or why it cannot. */
+/* Prints the version, then a line for each backend: the device, or why the backend is not available. */
 void tool_print_version(const options *o);
 
 #endif /* TOOL_SELFTEST_H */

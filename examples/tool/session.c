@@ -18,12 +18,12 @@
 #endif
 
 enum {
-    MAX_READERS = 16,        /* threads that read if nobody says how many */
-    BRIEF = 24 * 1920 * 1080 /* pixels that the CPU has scored before a GPU is open */
+    MAX_READERS = 16,        /* maximum number of reading threads without --threads */
+    BRIEF = 24 * 1920 * 1080 /* number of pixels that the CPU scores before a GPU is open */
 };
 
-/* What was asked for is done, but may not be what was meant. Contexts of one clip say it once, and what a fallback
- * to the CPU is about is said at the end. */
+/* Prints a warning of the library, but only once for all contexts of a clip. A fallback to the CPU is not printed here
+ * but by tool_warn_of_fallback(). */
 static void log_warning(void *user, vmafgpu_log_level level, const char *message) {
     session *all = (session *)user;
     char text[sizeof all->warning];
@@ -38,7 +38,7 @@ static void log_warning(void *user, vmafgpu_log_level level, const char *message
     }
 }
 
-/* How many threads bring frames to a GPU. */
+/* Returns the number of threads that read frames for a GPU. */
 static int reader_threads(const options *o) {
 #ifdef VMAFGPU_NO_THREADS
     return (void)o, 1;
@@ -84,7 +84,7 @@ int64_t tool_expected_frames(const session *all) {
     return all->limit > 0 && (total < 0 || all->limit < total) ? all->limit : total;
 }
 
-/* Whether all of the videos is scored sooner than a GPU could be opened, and nobody asks for one. */
+/* Whether the CPU scores the videos before a GPU would be open. Always 0 if an option names a GPU. */
 static int is_brief(const options *o, const session *all) {
     int64_t frames = tool_expected_frames(all), pixels = (int64_t)all->width * all->height * all->count;
     return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 &&
@@ -105,7 +105,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.height = all->height;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
-    /* Models with --no_prediction say which features to compute; their scores are left out of the report. */
+    /* With --no_prediction the models only determine the features. The report contains no scores. */
     config.features_only = o->no_prediction && o->model_count == 0;
     config.features = o->feature_count ? o->features : NULL;
     config.feature_count = o->feature_count;
@@ -115,7 +115,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.backend =
         o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     tool_choose_gpus(&config, o);
-    /* Contexts of one reference share the work on the CPU; who names a GPU wants to know whether it is there. */
+    /* Several contexts share no work until the GPU is open. With --gpu a missing GPU must be reported at once. */
     config.gpu.open_in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.threaded_column_order = o->threads > 0;
@@ -129,7 +129,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
 #ifdef VMAFGPU_NO_THREADS
     if (config.threads > 1) {
         config.threads = 1;
-        log_warning(all, VMAFGPU_LOG_LEVEL_WARNING, "this program was built without threads; one scores");
+        log_warning(all, VMAFGPU_LOG_LEVEL_WARNING, "--threads is ignored: this program was built without threads");
     }
 #endif
     vmafgpu_result result = vmafgpu_open(&context, &config);

@@ -1,4 +1,4 @@
-/* session.h: one run: its videos, its contexts of the library, and which pairs of frames are scored. */
+/* session.h: the state of a run: the videos, the contexts of the library, and the pairs of frames to score. */
 #ifndef TOOL_SESSION_H
 #define TOOL_SESSION_H
 
@@ -18,64 +18,64 @@
 #include <pthread.h>
 #endif
 
-enum { MAX_SLOTS = 16 }; /* frames of a pipe that are in memory */
+enum { MAX_SLOTS = 16 }; /* maximum number of frames of a pipe in memory */
 
 #ifdef READ_AHEAD
 struct session;
 
-/* One more thread opens and reads a pipe. */
+/* A thread that opens and reads a pipe. */
 typedef struct feed {
     struct session *all;
-    int index;   /* of the video */
-    int is_made; /* the thread was started: the video is its own, but for what never changes once it is open */
+    int index;   /* index of the video */
+    int is_made; /* the thread was started; other threads may read only fields of the video that never change */
     pthread_t thread;
-    int is_open;   /* below 0: that failed */
-    int has_ended; /* the thread did */
+    int is_open;   /* 1 if open, -1 if opening failed */
+    int has_ended; /* the thread has ended */
     unsigned char *slots[MAX_SLOTS];
     int slot_count;
-    int64_t first;      /* frames that were read before the thread began */
-    int64_t read, used; /* frames behind those; of them, those that the caller is done with */
-    int is_lent;        /* the caller looks at the frame after those */
-    video_result state; /* of what comes after the frames that were read; VIDEO_OK: more frames, maybe */
+    int64_t first;      /* number of frames that were read before the thread started */
+    int64_t read, used; /* numbers of frames that the thread has read and that the caller has finished with */
+    int is_lent;        /* the caller uses frame number `used` */
+    video_result state; /* result of the last read; VIDEO_OK if more frames may follow */
 } feed;
 
-/* Rows of a plane that one thread reads. */
+/* Rows of a plane that a thread reads. */
 typedef struct part {
     struct lent_pair *whole;
     int video;
-    long long at; /* in the file */
+    long long at; /* position in the file */
     unsigned char *to;
-    size_t row;      /* bytes of a row in the file */
-    ptrdiff_t pitch; /* of a row in memory */
+    size_t row;      /* size of a row in the file */
+    ptrdiff_t pitch; /* pitch in memory */
     int rows;
 } part;
 
-/* A pair in lent memory, which threads fill. */
+/* A pair in lent buffers, which the threads fill. */
 typedef struct lent_pair {
     vmafgpu_frame reference[MAX_DISTORTED], distorted[MAX_DISTORTED]; /* as the contexts lent them */
-    int lent;                                                         /* how many contexts have */
+    int lent;                                                         /* number of contexts that lent buffers */
     video_result states[1 + MAX_DISTORTED];
-    long long at[1 + MAX_DISTORTED]; /* where the frames are in their files */
-    int errors[1 + MAX_DISTORTED];   /* of the system, while they were read; -1: the file became shorter */
-    int is_handed_out;               /* all parts are read, or being read... */
-    int parts;                       /* ...by this many threads or so */
+    long long at[1 + MAX_DISTORTED]; /* positions of the frames in their files */
+    int errors[1 + MAX_DISTORTED];   /* errno values of reads; -1 if the file became shorter */
+    int is_handed_out;               /* threads have taken all parts */
+    int parts;                       /* number of parts that are being read */
 } lent_pair;
 
-/* Threads that read files into lent memory: the next parts of the next pairs, in their order. */
+/* Threads that read files into lent buffers. They take the parts of all pairs in order. */
 typedef struct pool {
     pthread_t threads[MAX_THREADS];
     int count;
-    lent_pair *slots; /* a ring */
+    lent_pair *slots; /* a ring buffer */
     int slot_count;
-    int64_t offered, taken; /* pairs that have memory; of these, those that the caller is done with */
-    int64_t pair;           /* the next part: its pair, video, plane and row */
+    int64_t offered, taken; /* numbers of pairs that have buffers and that the caller has taken */
+    int64_t pair;           /* pair, video, plane and row of the next part */
     int video, plane, row;
-    int is_located;      /* its video's frame was found */
-    int has_ended;       /* there is no whole pair after this one */
-    int has_failed;      /* a part could not be read: nobody wants any more */
+    int is_located;      /* the frame of the next part was located */
+    int has_ended;       /* a video ended, so no complete pair follows */
+    int has_failed;      /* a part could not be read, so no more parts are taken */
     int is_awaited;      /* the caller waits for a pair */
-    int was_tried;       /* there is a GPU */
-    pthread_cond_t more; /* to read */
+    int was_tried;       /* tool_start_pool() has found a GPU */
+    pthread_cond_t more; /* signals that there are more parts */
 } pool;
 #endif
 
@@ -87,73 +87,73 @@ typedef struct map_files {
     FILE *files[MAP_SCALES];
 } map_files;
 
-/* What is scored: videos[0], the reference, against the others, each with a context; without contexts nothing is
- * computed. */
+/* A run. videos[0] is the reference. Each distorted video has a context; without contexts nothing is computed. */
 typedef struct session {
     video videos[1 + MAX_DISTORTED];
     vmafgpu *contexts[MAX_DISTORTED];
-    int count; /* of distorted videos */
+    int count; /* number of distorted videos */
     const options *o;
-    int width, height; /* of what is compared */
+    int width, height; /* size of the pictures that are compared */
     cut_window crop;
-    scaler scalers[1 + MAX_DISTORTED]; /* of those that have another size */
-    int64_t first;                     /* pairs that are passed over */
-    int64_t limit;                     /* how many are wanted then; 0: all */
-    int64_t *plan[1 + MAX_DISTORTED];  /* the frame of each pair where they are not simply the next ones */
+    scaler scalers[1 + MAX_DISTORTED]; /* for videos of another size */
+    int64_t first;                     /* number of pairs that are skipped */
+    int64_t limit;                     /* number of pairs to read after that; 0 for all */
+    int64_t *plan[1 + MAX_DISTORTED];  /* the frame number of each pair with --align; otherwise NULL */
     int64_t plan_count;
-    rows_file rows; /* with --state and --segment: what was scored, this time and before */
+    rows_file rows; /* the scores of this run and of the state, with --state and --segment */
     int has_rows;
     FILE *state;
-    int64_t seeds;     /* of the pairs that are read: references before the first one that is scored; */
-    int64_t lead;      /* pairs whose scores are known, for those behind them; */
-    int64_t wanted;    /* pairs that are scored, below 0: all. Then come those behind them */
-    int64_t collected; /* of the contexts' rows, those that are in `rows`, or were there before */
-    int is_done;       /* nothing is left to score */
-    int end_is_known[1 + MAX_DISTORTED]; /* a warning said that this video ends before another one */
-    char warning[512];                   /* of the library, that was printed last */
+    /* The pairs that are read, in order: `seeds`, `lead`, `wanted`, and then pairs that `wanted` depends on. */
+    int64_t seeds;     /* pairs of which only the reference is used, with vmafgpu_seed() */
+    int64_t lead;      /* pairs whose scores are already known */
+    int64_t wanted;    /* pairs to score; negative for all */
+    int64_t collected; /* number of rows of the contexts that were copied to `rows` or belong to `lead` */
+    int is_done;       /* all pairs are scored */
+    int end_is_known[1 + MAX_DISTORTED]; /* a warning has reported that this video ends before another one */
+    char warning[512];                   /* the last warning of the library */
     map_files maps[MAX_MAPS];
     int map_count;
     int maps_failed;
-    int64_t pairs; /* that were read and taken */
+    int64_t pairs; /* number of pairs that were read and passed to the contexts */
 #ifdef READ_AHEAD
     feed feeds[1 + MAX_DISTORTED];
-    int feed_count; /* of those that were made */
-    int is_ending;  /* the threads are to end */
+    int feed_count; /* number of running feeds */
+    int is_ending;  /* the threads must end */
     pool pool;
     int has_lock;
-    pthread_mutex_t lock; /* of all that the threads share */
+    pthread_mutex_t lock; /* protects all data that threads share */
     pthread_cond_t changed;
 #endif
 } session;
 
-/* How many frames of video i are left out at its beginning. */
+/* Returns the number of frames to skip at the start of video i. */
 int64_t tool_frames_to_skip(const options *o, int i);
 
-/* The n-th frame of a video that is wanted; below 0: there is none. */
+/* Returns the frame number of pair n in video i; negative if there is none. */
 int64_t tool_wanted_frame(const session *all, int i, int64_t n);
 
-/* How many pairs the files have from the n-th on, as far as their sizes tell; below 0: they don't. */
+/* Returns the number of pairs from pair n to the end, from the sizes of the files; negative if unknown. */
 int64_t tool_pairs_behind(const session *all, int64_t n);
 
-/* How many pairs there will be; below 0: nobody knows. */
+/* Returns the number of pairs that will be read; negative if unknown. */
 int64_t tool_expected_frames(const session *all);
 
-/* Sets which GPUs a config uses. */
+/* Sets the GPUs of a config. */
 void tool_choose_gpus(vmafgpu_config *config, const options *o);
 
-/* Opens a context for one distorted video. NULL after a message. */
+/* Opens a context for a distorted video. Returns NULL after an error message. */
 vmafgpu *tool_open_context(session *all, const options *o);
 
-/* The models' columns come last; --no_prediction leaves them out. */
+/* Returns the number of columns to report. The columns of models are last; --no_prediction excludes them. */
 int tool_shown_columns(const vmafgpu *context, const options *o);
 
-/* A frame of each video, and where there is none, why. */
+/* A frame of each video, or the reason why there is none. */
 typedef struct pair {
     video_result states[1 + MAX_DISTORTED];
     vmafgpu_frame frames[1 + MAX_DISTORTED];
 } pair;
 
-/* Reads the n-th frame that is wanted. */
+/* Reads the frame of pair n. */
 video_result tool_read_wanted(const session *all, video *v, int index, int64_t n);
 
 #endif /* TOOL_SESSION_H */

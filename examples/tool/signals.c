@@ -23,7 +23,7 @@
 static BOOL WINAPI end_by_console(DWORD event) {
     (void)event;
     tool_remove_temporaries();
-    return FALSE; /* and the program ends as it would have */
+    return FALSE; /* the default handler ends the program */
 }
 
 void tool_hold_signals(int hold) {
@@ -47,13 +47,12 @@ enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
 static void end_by_signal(int number) {
     tool_remove_temporaries();
-    raise(number); /* its handler is the default again */
+    raise(number); /* SA_RESETHAND has restored the default handler */
 }
 
-/* Frames are looked at where the file is mapped, so this is how a file without them shows. */
+/* Handles SIGBUS, which an access to a mapped file raises if the file has become shorter. */
 static void lost_video(int number) {
-    static const char sentence[] =
-        "vmafgpu: a video became shorter, or could not be read, while it was being scored.\n";
+    static const char sentence[] = "vmafgpu: a video became shorter or could not be read while it was scored.\n";
     ssize_t written = write(STANDARD_ERROR, sentence, sizeof sentence - 1);
     (void)number;
     tool_remove_temporaries();
@@ -90,7 +89,7 @@ int tool_fill_standard_files(void) {
     for (int number = STANDARD_INPUT; number <= STANDARD_ERROR; number++) {
         if (fcntl(number, F_GETFD) < 0) {
             int opened = open("/dev/null", number == STANDARD_INPUT ? O_WRONLY : O_RDONLY);
-            (void)opened; /* the lowest number that is free, this one */
+            (void)opened; /* open() returns the lowest free number, which is `number` */
         }
     }
     return stdin_is_closed;

@@ -58,7 +58,7 @@ static int state_failure(const options *o, const char *what) {
     return tool_fail("the state \"%s\" %s", o->state, what);
 }
 
-/* Opens a state for reading and writing, for nobody else. */
+/* Opens and locks a state for reading and writing. */
 static FILE *open_state_file(const options *o) {
 #ifdef _WIN32
     FILE *file = fopen(o->state, "r+b");
@@ -81,7 +81,7 @@ static FILE *open_state_file(const options *o) {
     return file;
 }
 
-/* Is this what a run leaves that is ended before its first line is written? */
+/* Whether the file is empty or contains only a part of the first line, after an early interruption. */
 static int is_new_state(FILE *file) {
     static const char begin[] = "[{\"vmafgpu_rows\":2,";
     char line[sizeof begin];
@@ -103,7 +103,7 @@ static int cut_state(FILE *file, long size) {
 #endif
 }
 
-/* Takes over the rows that are there. */
+/* Opens the state and loads its rows. */
 static int open_state(session *all, const options *o) {
     rows_file before, *mine = &all->rows;
     file_id id = tool_identify(o->state);
@@ -113,7 +113,7 @@ static int open_state(session *all, const options *o) {
             return state_failure(o, "is a video");
     }
     if (id.kind != FILE_NONE && id.kind != FILE_REGULAR)
-        return state_failure(o, "would have to be a file");
+        return state_failure(o, "must be a file");
     all->state = open_state_file(o);
     if (!all->state)
         return 0;
@@ -125,9 +125,8 @@ static int open_state(session *all, const options *o) {
     int ok = rows_read(&before, all->state) || state_failure(o, before.error);
     if (ok && (before.run != mine->run || before.files != mine->files || before.segment != mine->segment ||
                before.segments != mine->segments || before.columns != mine->columns || before.videos != mine->videos)) {
-        ok = state_failure(
-            o, "is of another run: videos, options or the program's version are not those that it was made with. "
-               "Remove it, or name another one");
+        ok = state_failure(o, "belongs to another run: the videos, the options or the version of vmafgpu differ; "
+                              "remove it or use another file");
     }
     if (ok) {
         for (int i = 0; i < mine->videos; i++) {
@@ -147,7 +146,7 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Which pairs are to be read, so that those that are to be scored have their neighbours. */
+/* Chooses the pairs to read: the pairs to score, and the pairs before and after them that their scores depend on. */
 static void choose_pairs(session *all, const options *o, int64_t begin, int64_t end) {
     rows_file *r = &all->rows;
     int64_t start = begin + r->tables[0].rows * r->step, limit = all->limit,
@@ -172,10 +171,10 @@ int tool_begin_rows(session *all, const options *o) {
         return 1;
     for (int i = 0; i <= all->count; i++)
         if (tool_identify(tool_path_of(o, i)).kind != FILE_REGULAR || strcmp(tool_path_of(o, i), "-") == 0)
-            return tool_fail("--state and --segment need files: %s is none", all->videos[i].title);
+            return tool_fail("--state and --segment need files: %s is not a file", all->videos[i].title);
     if (vmafgpu_aggregate_count(all->contexts[0]) > 0 || tool_has_heatmaps(o)) {
-        return tool_fail("--state and --segment do not go with psnr's enable_apsnr and cambi's heatmaps_path, which "
-                         "need the whole clip");
+        return tool_fail("--state and --segment cannot be combined with enable_apsnr of psnr or heatmaps_path of "
+                         "cambi, which need the whole clip");
     }
     int64_t first = all->first, total = tool_pairs_behind(all, first), step = o->subsample > 1 ? o->subsample : 1;
     total = all->limit > 0 ? least(total, all->limit) : total;
@@ -203,9 +202,9 @@ static int64_t ready_rows(const session *all) {
     return ready;
 }
 
-/* The first of these rows, from `from` on, that a frame without a score has; else how many there are. A GPU finds
- * samples that do not fit when it has been given the pairs behind, too. Like the CPU, which takes none of these, the
- * tool reports what is before. */
+/* Returns the first row >= `from` with a frame that has no score, or the number of finished rows. A GPU finds samples
+ * that exceed the bit depth only after later pairs were pushed. The CPU refuses such a frame at once, so the tool
+ * reports only the rows before it in both cases. */
 static int64_t sound_rows(const session *all, int64_t from, int64_t step) {
     int64_t ready = ready_rows(all);
     vmafgpu_score score;
@@ -255,7 +254,7 @@ int tool_finish_rows(session *all, const scoring *s) {
         r->seconds = s->seconds;
         r->is_intact = s->intact;
         snprintf(r->backend, sizeof r->backend, "%s",
-                 vmafgpu_backend_name(all->contexts[0])); /* a GPU may have come, or gone */
+                 vmafgpu_backend_name(all->contexts[0])); /* the backend may have changed since the start */
         if (all->state && s->intact)
             rows_put_end(all->state, r);
     }

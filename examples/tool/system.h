@@ -1,8 +1,8 @@
-/* system.h: what the system has that the tool uses. The first thing that each file includes, since it asks the C
- * library for functions of POSIX.
+/* system.h: defines the features of the system that the tool uses. Each file must include it first, because it requests
+ * POSIX functions from the C library.
  *
- * VIDEO_MAP: files can be mapped, and read at any place on any thread. READ_AHEAD: threads read pipes, and files that a
- * GPU scores. Windows has neither here.
+ * VIDEO_MAP: files can be mapped, and read at any position by any thread. READ_AHEAD: threads read pipes, and files if
+ * a GPU scores. The tool uses neither on Windows.
  */
 #ifndef SYSTEM_H
 #define SYSTEM_H

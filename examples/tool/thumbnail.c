@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A sample in units of 1/256 of a step of 8 bits. plane: 0 luma, 1 and 2 chroma. */
+/* Returns a sample in units of 1/256 of an 8-bit level. Plane 0 is luma, 1 and 2 are chroma. */
 static int thumbnail_sample(const thumbnail_source *s, int plane, int x, int y) {
     const video *v = s->v;
     int is_pair = plane > 0 && v->layout != VMAFGPU_LAYOUT_PLANAR, stored = is_pair ? 1 : plane,
@@ -18,7 +18,7 @@ static int thumbnail_sample(const thumbnail_source *s, int plane, int x, int y) 
     return v->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? value : value << (16 - v->bit_depth);
 }
 
-/* The mean of a plane over the part of the picture that a pixel of the small one covers, in steps of 8 bits. */
+/* Returns the mean of a plane over the area that pixel (x, y) of the small picture covers, in 8-bit levels. */
 static double thumbnail_mean(const thumbnail_source *s, int plane, int x, int y, int width, int height) {
     int across = plane ? s->v->sampling.chroma_x : 1, down = plane ? s->v->sampling.chroma_y : 1;
     int full_width = (s->width + across - 1) / across, full_height = (s->height + down - 1) / down;

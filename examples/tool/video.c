@@ -24,10 +24,10 @@ static const video_sampling video_420 = { "4:2:0", VMAFGPU_CHROMA_420, 2, 2 };
 static const video_sampling video_422 = { "4:2:2", VMAFGPU_CHROMA_422, 2, 1 };
 static const video_sampling video_444 = { "4:4:4", VMAFGPU_CHROMA_444, 1, 1 };
 static const video_sampling video_400 = { "4:0:0", VMAFGPU_CHROMA_400, 0, 0 };
-/* The library knows no 4:1:1: its chroma is read over and the luma is passed on as 4:0:0. */
+/* The library does not support 4:1:1. Its chroma is skipped and the luma is passed on as 4:0:0. */
 static const video_sampling video_411 = { "4:1:1", VMAFGPU_CHROMA_400, 4, 1 };
 
-/* Writes `title sentence` and returns `result`. */
+/* Sets the message to the title and the formatted text. Returns `result`. */
 static video_result video_fail(video *v, video_result result, const char *format, ...) {
     int used = snprintf(v->error, sizeof v->error, "%s ", v->title);
     va_list arguments;
@@ -46,7 +46,7 @@ static ptrdiff_t video_read_file(void *user, void *buffer, size_t size) {
     return count == 0 && ferror(file) ? -1 : (ptrdiff_t)count;
 }
 
-/* As many of `size` bytes as there are before the end or a failure. */
+/* Reads `size` bytes, or fewer if the source ends or fails. Returns the number of bytes. */
 static size_t video_fill(video *v, void *buffer, size_t size) {
     size_t done = 0;
     while (done < size) {
@@ -61,7 +61,7 @@ static size_t video_fill(video *v, void *buffer, size_t size) {
     return done;
 }
 
-/* Passes over bytes that nobody wants; a pipe cannot seek. Returns how many there were. */
+/* Skips `size` bytes, by reading if the source cannot seek. Returns the number of skipped bytes. */
 static size_t video_discard(video *v, size_t size) {
     unsigned char waste[16384];
     size_t done = 0;
@@ -80,7 +80,7 @@ static size_t video_discard(video *v, size_t size) {
     return done;
 }
 
-/* The bytes ran out before a frame or a header was whole: was it the end or a failure? */
+/* Sets the message for a source that ended or failed before a frame or a header was complete. */
 static video_result video_ran_out(video *v, const char *where) {
     if (v->failed)
         return video_fail(v, VIDEO_ERROR, "cannot be read (%s)", errno ? strerror(errno) : "input error");
@@ -91,7 +91,7 @@ static video_result video_ran_out(video *v, const char *where) {
 
 /* ---- y4m ---- */
 
-/* Reads a line and leaves its line feed out. VIDEO_END: there was not one more byte. */
+/* Reads a line without its line feed. Returns VIDEO_END if the source ended before the line. */
 static video_result video_line(video *v, char line[VIDEO_LINE]) {
     for (size_t i = 0; i < VIDEO_LINE; i++) {
         if (video_fill(v, line + i, 1) == 0) {
@@ -104,7 +104,7 @@ static video_result video_line(video *v, char line[VIDEO_LINE]) {
         }
     }
     line[VIDEO_LINE - 1] = '\0';
-    return video_fail(v, VIDEO_ERROR, "holds something else where a line of text of a y4m file should be");
+    return video_fail(v, VIDEO_ERROR, "has a y4m header line of more than %d bytes", VIDEO_LINE);
 }
 
 static const char video_y4m_magic[] = "YUV4MPEG2";
@@ -114,7 +114,8 @@ static int video_is_y4m_magic(const void *bytes) {
     return memcmp(bytes, video_y4m_magic, VIDEO_MAGIC_LENGTH) == 0;
 }
 
-/* A whole word of decimal digits, or -1; huge numbers come back as something just as useless but in range. */
+/* Parses a word of decimal digits. Returns -1 for other words. Further digits after a value above 1000000 are
+ * ignored. */
 static int video_number(const char *text) {
     int value = 0;
     if (*text == '\0')
@@ -130,8 +131,8 @@ static int video_number(const char *text) {
 typedef struct video_y4m_format {
     const char *tag;
     const video_sampling *sampling;
-    int deep;  /* the tag goes on with a bit depth of 9 to 16 */
-    int alpha; /* a fourth plane, as large as luma */
+    int deep;  /* a bit depth of 9 to 16 follows the tag */
+    int alpha; /* each frame has a fourth plane of the size of luma */
 } video_y4m_format;
 
 static video_result video_y4m_colour(video *v, const char *tag, int *alpha) {
@@ -170,7 +171,7 @@ static video_result video_y4m_interlacing(video *v, const char *value) {
     return video_fail(v, VIDEO_ERROR, "is interlaced (y4m tag I%.1s); only progressive video can be scored", value);
 }
 
-/* X tags are comments, but for what some programs agreed on. */
+/* Parses an X tag. X tags are comments, but several programs store the colour range in them. */
 static void video_y4m_comment(video *v, const char *value) {
     if (strcmp(value, "COLORRANGE=FULL") == 0)
         v->range = VIDEO_RANGE_FULL;
@@ -178,7 +179,7 @@ static void video_y4m_comment(video *v, const char *value) {
         v->range = VIDEO_RANGE_LIMITED;
 }
 
-/* NUMBER:NUMBER, or nothing that is known. */
+/* Parses NUMBER:NUMBER. Other values leave the rate unknown. */
 static void video_y4m_rate(video *v, char *value) {
     char *colon = strchr(value, ':');
     if (colon) {
@@ -190,9 +191,9 @@ static void video_y4m_rate(video *v, char *value) {
         v->rate_num = v->rate_den = 0;
 }
 
-/* The tags that matter here are W, H, I, C, F and X; A says nothing about the samples. */
+/* Parses the tags W, H, I, C, F and X. Others, such as A, do not affect the samples. */
 static video_result video_y4m_tags(video *v, char *tags, int *width, int *height, int *alpha) {
-    video_result result = video_y4m_colour(v, "420", alpha); /* what a file without a C tag holds */
+    video_result result = video_y4m_colour(v, "420", alpha); /* the default without a C tag */
     while (result == VIDEO_OK && *tags) {
         size_t length = strcspn(tags, " ");
         char *next = tags + length + (tags[length] != '\0');
@@ -218,7 +219,7 @@ static video_result video_y4m_header(video *v, int *width, int *height, int *alp
         return video_ran_out(v, "frame");
     if (count < VIDEO_MAGIC_LENGTH || !video_is_y4m_magic(line)) {
         return video_fail(v, VIDEO_ERROR,
-                          "is not a y4m file; raw video needs its width, height, pixel format and bit depth");
+                          "is not a y4m file; for raw video give the width, height, pixel format and bit depth");
     }
     video_result result = video_line(v, line);
     if (result == VIDEO_END)
@@ -236,7 +237,7 @@ static video_result video_raw_format(video *v, const video_raw *raw) {
     v->layout = raw->layout;
     v->bit_depth = raw->bit_depth;
     if (raw->bit_depth < 8 || raw->bit_depth > 16)
-        return video_fail(v, VIDEO_ERROR, "cannot have a bit depth of %d: it must be from 8 to 16", raw->bit_depth);
+        return video_fail(v, VIDEO_ERROR, "has a bit depth of %d, which must be from 8 to 16", raw->bit_depth);
     return VIDEO_OK;
 }
 
@@ -252,8 +253,8 @@ size_t video_frame_bytes(const video *v) {
 
 static video_result video_set_size(video *v, int width, int height, int alpha, int luma_only) {
     if (width < VIDEO_MIN_SIDE || height < VIDEO_MIN_SIDE || width > VIDEO_MAX_SIDE || height > VIDEO_MAX_SIDE) {
-        return video_fail(v, VIDEO_ERROR, "has no usable size: width and height must be from %d to %d", VIDEO_MIN_SIDE,
-                          VIDEO_MAX_SIDE);
+        return video_fail(v, VIDEO_ERROR, "has an unsupported size: width and height must be from %d to %d",
+                          VIDEO_MIN_SIDE, VIDEO_MAX_SIDE);
     }
     v->width = width;
     v->height = height;
@@ -269,7 +270,8 @@ static video_result video_set_size(video *v, int width, int height, int alpha, i
     }
     v->buffer = (unsigned char *)malloc(video_frame_bytes(v));
     if (!v->buffer)
-        return video_fail(v, VIDEO_ERROR, "has frames of %dx%d, for which there is not enough memory", width, height);
+        return video_fail(v, VIDEO_ERROR, "has frames of %dx%d, which need more memory than is available", width,
+                          height);
     return VIDEO_OK;
 }
 
@@ -308,7 +310,7 @@ video_result video_open_source(video *v, const char *name, video_read_fn *read, 
     return video_begin(v, raw, luma_only);
 }
 
-/* Bytes from here to the end of a regular file; 0 when that isn't known. */
+/* Returns the number of bytes from the current position *at to the end of a file; 0 if unknown. */
 static long long video_file_size(FILE *file, long long *at) {
 #ifdef _WIN32
     long long start = _ftelli64(file);
@@ -336,7 +338,7 @@ video_result video_open_file(video *v, const char *path) {
     v->file_bytes = video_file_size(v->file, &v->start);
     v->read = video_read_file;
     v->user = v->file;
-    errno = 0; /* asking a pipe for its size leaves an error behind */
+    errno = 0; /* seeking in a pipe has set it */
     return VIDEO_OK;
 }
 
@@ -371,14 +373,15 @@ static video_result video_frame_line(video *v) {
         result = VIDEO_ERROR;
     if (result == VIDEO_ERROR && !v->failed) {
         return video_fail(v, VIDEO_ERROR,
-                          "is damaged, or its frames are not as large as its header says: "
+                          "is damaged or its frames do not have the size in its header: "
                           "frame %lld does not begin with FRAME",
                           v->frames_read);
     }
     return result;
 }
 
-/* Lets `planes` be the next `size` bytes of a file that has them. 0 if there is no file, or they cannot be mapped. */
+/* Maps the next `size` bytes of a file as the planes. Returns 0 if the source is no file, is too short or cannot be
+ * mapped. */
 static int video_map(video *v, size_t size) {
 #ifdef VIDEO_MAP
     struct stat now;
@@ -400,7 +403,7 @@ static int video_map(video *v, size_t size) {
     return 0;
 }
 
-#define VIDEO_NOT_RAW "is a y4m file, not raw video: it says its width, height, pixel format and bit depth itself"
+#define VIDEO_NOT_RAW "is a y4m file, not raw video; its header contains the width, height, pixel format and bit depth"
 
 video_result video_read(video *v) {
     video_unmap(v);
@@ -445,7 +448,7 @@ ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size) {
     return (ptrdiff_t)done;
 }
 
-/* Passes over the line before a frame. Nearly always it is this one. */
+/* Skips the line before a frame, which is nearly always `usual`. */
 static video_result video_locate_line(video *v) {
     static const char usual[] = "FRAME\n";
     enum { LENGTH = sizeof usual - 1 };

@@ -1,12 +1,13 @@
 /* video.h: reads raw .yuv and .y4m video frame by frame, from a file, a pipe, standard input or a callback.
  *
- * Shared by the command-line tool, the tests and the fuzz targets. It needs no seeking, takes one frame of
- * memory, and believes nothing that a header says before it has checked it. Every failure is one sentence in
- * video.error, without its full stop; it may hold any bytes that a path or a header holds. Where the system has
- * VIDEO_MAP (see system.h) frames of files are not copied but mapped, one at a time: who looks at them reads them, on
- * whatever thread. A file that is cut meanwhile gives SIGBUS then. A frame is there until the next one is read. Or
- * video_locate() says where in the file the next frame is, and video_fetch() reads parts of several, on several
- * threads.
+ * The tool, the tests and the fuzz targets share this reader. It needs no seeking and the memory of one frame, and it
+ * validates headers before it uses them. On failure video.error contains a message without a full stop, which may
+ * contain arbitrary bytes from a path or a header.
+ *
+ * With VIDEO_MAP (see system.h) frames of files are mapped, one at a time, instead of copied. The first access on any
+ * thread reads them from the disk. If the file is truncated meanwhile, the access raises SIGBUS. A frame is valid until
+ * the next one is read. Instead of video_read(), a caller with several threads can use video_locate(), which returns
+ * the position of the next frame, and video_fetch(), which reads parts of frames.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -26,34 +27,34 @@
 #include <stdio.h>
 
 enum {
-    VIDEO_MIN_SIDE = 16, /* the library's own limits */
+    VIDEO_MIN_SIDE = 16, /* the limits of the library */
     VIDEO_MAX_SIDE = 16384,
-    VIDEO_LINE = 1024,     /* longest y4m header or FRAME line, with its end */
-    VIDEO_NAME_SHOWN = 300 /* of a long path, error sentences show the end */
+    VIDEO_LINE = 1024,     /* maximum length of a y4m header or FRAME line, including the line feed */
+    VIDEO_NAME_SHOWN = 300 /* number of bytes at the end of a long path that messages show */
 };
 
 typedef enum video_result {
     VIDEO_OK,
-    VIDEO_END,       /* the video ended between two frames */
-    VIDEO_TRUNCATED, /* it ended inside a frame */
-    VIDEO_ERROR      /* it cannot be read, or is not what it claims to be */
+    VIDEO_END,       /* the video ended after a complete frame */
+    VIDEO_TRUNCATED, /* the video ended inside a frame */
+    VIDEO_ERROR      /* the video cannot be read or is invalid */
 } video_result;
 
-/* Which part of the codes the samples use. */
+/* The range of sample values. */
 typedef enum video_range { VIDEO_RANGE_UNKNOWN, VIDEO_RANGE_LIMITED, VIDEO_RANGE_FULL } video_range;
 
-/* Gives up to `size` bytes: how many were read, 0 at the end, below 0 on failure. */
+/* Reads up to `size` bytes. Returns the number of bytes, 0 at the end, or a negative value on failure. */
 typedef ptrdiff_t video_read_fn(void *user, void *buffer, size_t size);
 
-/* How a pixel format divides the picture: chroma planes are width / chroma_x wide and height / chroma_y high
- * (0: there are none), rounded up in y4m and down in raw video. */
+/* The chroma sampling. Chroma planes are width / chroma_x wide and height / chroma_y high, rounded up in y4m and down
+ * in raw video. Both divisors are 0 if there are no chroma planes. */
 typedef struct video_sampling {
-    const char *name; /* for messages, and equal for equal samplings */
+    const char *name; /* for messages; different samplings have different names */
     vmafgpu_chroma chroma;
     int chroma_x, chroma_y;
 } video_sampling;
 
-/* What raw video doesn't say about itself. */
+/* The format of raw video, which has no header. */
 typedef struct video_raw {
     int width, height, bit_depth;
     vmafgpu_chroma chroma;
@@ -61,17 +62,16 @@ typedef struct video_raw {
 } video_raw;
 
 typedef struct video {
-    char title[VIDEO_NAME_SHOWN + 3]; /* for messages: the path in quotes, or standard input */
+    char title[VIDEO_NAME_SHOWN + 3]; /* for messages: the path in quotes, or "standard input" without quotes */
     int width, height, bit_depth, bytes_per_sample;
     video_sampling sampling;
     vmafgpu_layout layout;
     video_range range;
-    int rate_num, rate_den; /* frames per second, as y4m says; 0: it doesn't */
-    unsigned char
-        *buffer; /* where video_read() puts what it copies; between two calls it may be exchanged for another */
+    int rate_num, rate_den; /* frames per second in the y4m header; 0 if unknown */
+    unsigned char *buffer;  /* buffer for frames that are copied; the caller can replace it between two reads */
     long long frames_read;
-    long long frames_total; /* an estimate from the file's size; -1 when that isn't known */
-    int is_whole;           /* the file has room for just so many frames */
+    long long frames_total; /* estimate from the size of the file; -1 if unknown */
+    int is_whole;           /* the file contains exactly frames_total frames */
     char error[VIDEO_NAME_SHOWN + 300];
 
     /* Private. */
@@ -79,72 +79,71 @@ typedef struct video {
     void *user;
     FILE *file;
     int is_y4m;
-    int failed; /* the source reported an error, kept apart from its end */
+    int failed; /* the source reported an error, not the end */
     long long bytes_read;
-    long long file_bytes;            /* of a file that can seek; else 0 */
-    size_t luma_bytes, chroma_bytes; /* chroma_bytes: of each of the two planes */
-    size_t skipped_bytes;            /* of every frame, after what is kept */
-    long long start;                 /* where in the file byte 0 is */
-    void *map;                       /* what is mapped of the file; NULL: nothing */
+    long long file_bytes;            /* size of a seekable file from `start` on; otherwise 0 */
+    size_t luma_bytes, chroma_bytes; /* sizes of the luma plane and of each chroma plane */
+    size_t skipped_bytes;            /* bytes to skip after the planes of each frame */
+    long long start;                 /* file position of the first byte of the video */
+    void *map;                       /* the mapped part of the file, or NULL */
     size_t map_bytes;
-    unsigned char *planes; /* of the frame that was read last */
+    unsigned char *planes; /* planes of the last frame */
 } video;
 
-/* One side of a chroma plane. libvmaf reads raw video of odd size with the halves rounded down, and its users'
- * files follow; y4m rounds up, as every other program writes it. */
+/* Returns the width or height of a chroma plane. For odd sizes it is rounded down in raw video, as in libvmaf, and up
+ * in y4m, as in other programs. */
 size_t video_chroma_side(const video *v, int side, int divisor);
 
-/* What is kept of a frame. */
+/* Returns the size of the planes of a frame that are read, in bytes. */
 size_t video_frame_bytes(const video *v);
 
-/* `name` is a path, or "-" for standard input. */
+/* Initialises a reader. `name` is a path, or "-" for standard input. */
 void video_start(video *v, const char *name);
 
-/* Reads the header of what was opened, and makes room for a frame. `raw` is NULL for y4m; with luma_only the chroma is
- * read over and not kept. */
+/* Reads the header of an open source and allocates a frame. `raw` is NULL for y4m. With luma_only chroma is skipped. */
 video_result video_begin(video *v, const video_raw *raw, int luma_only);
 
-/* Opens a source of bytes; otherwise as video_open(). */
+/* Like video_open(), but reads from a callback. */
 video_result video_open_source(video *v, const char *name, video_read_fn *read, void *user, const video_raw *raw,
                                int luma_only);
 
-/* Opens a file, a FIFO or, as "-", standard input, and reads nothing: whoever writes several FIFOs may wait until
- * all of them are open before it writes to the first. video_close() is due whatever the result. */
+/* Opens a file, a FIFO, or standard input ("-") without reading. A program that writes several FIFOs may wait until all
+ * are open before it writes. video_close() must be called in any case. */
 video_result video_open_file(video *v, const char *path);
 
-/* Both: opens a file and reads its header. video_close() is due whatever the result. */
+/* Opens a file and reads its header. video_close() must be called in any case. */
 video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only);
 
 void video_close(video *v);
 
-/* Reads the next frame; what the one before it held is gone. */
+/* Reads the next frame. The previous frame becomes invalid. */
 video_result video_read(video *v);
 
-/* Whether frames can be found without being read. */
+/* Whether the source is a regular file, so that video_locate() can be used. */
 int video_is_file(const video *v);
 
-/* Reads `size` bytes of a file, on any thread. Returns how many there are, or -1. */
+/* Reads `size` bytes of a file at a position, on any thread. Returns the number of bytes, or -1 on failure. */
 ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size);
 
-/* Whether a file has become longer since somebody looked. */
+/* Updates the size of a file. Returns whether the file has grown since the last update. */
 int video_has_grown(video *v);
 
-/* Finds the next frame of a file and passes over it: its planes, one behind the other, begin at *at, and the file
- * has all of them. Otherwise as video_read(), which cannot be called any more; but a file that has grown may be
- * asked again. */
+/* Finds the next frame of a file and advances past it. Its planes are contiguous from *at on, and the file contains all
+ * of them. The results are those of video_read(), which must not be called afterwards. After VIDEO_END or
+ * VIDEO_TRUNCATED it can be called again if the file has grown. */
 video_result video_locate(video *v, long long *at);
 
-/* The sentence for a frame that was there when it was found and is not any more. error: of the system; below 0: the
- * file ended. */
+/* Sets the message for a located frame that could not be read. `error` is an errno value, or negative if the file
+ * ended. */
 video_result video_lose(video *v, long long frame, int error);
 
-/* A config for frames of this format, with defaults in every other field. */
+/* Returns a config for frames of this format, with defaults in all other fields. */
 vmafgpu_config video_config(const video *v);
 
-/* The planes of a frame that lies at `planes`. */
+/* Returns the frame whose planes are at `planes`. */
 vmafgpu_frame video_frame_at(const video *v, unsigned char *planes);
 
-/* The planes of the frame that was read last. */
+/* Returns the frame that was read last. */
 vmafgpu_frame video_frame(const video *v);
 
 #endif /* VIDEO_H */

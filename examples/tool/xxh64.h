@@ -1,4 +1,4 @@
-/* xxh64.h: XXH64 with seed 0, as `xxhsum -H1` prints it, of bytes that come in pieces. */
+/* xxh64.h: computes the hash XXH64 with seed 0, as `xxhsum -H1` does, of data that is added in pieces. */
 #ifndef XXH64_H
 #define XXH64_H
 
@@ -7,7 +7,7 @@
 
 typedef struct xxh64 {
     uint64_t lanes[4], size;
-    unsigned char rest[32]; /* what does not make up 32 bytes yet */
+    unsigned char rest[32]; /* bytes of an incomplete stripe of 32 */
 } xxh64;
 
 void xxh64_start(xxh64 *h);

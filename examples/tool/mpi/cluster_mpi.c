@@ -1,23 +1,25 @@
-/* cluster_mpi: scores a list of clips on many machines, with MPI. Each is cut into segments, which ranks take as they
- * become free; each job's report is, byte for byte, that of one process (but for the frames per second).
+/* cluster_mpi: scores a list of clips on many machines with MPI. It cuts each clip into segments and gives them to idle
+ * ranks. The report of each job equals the report of a single process, except for the frames per second.
  *
- * `make mpi` builds it with mpicc (Debian: libopenmpi-dev and openmpi-bin, or mpich). The list has a line for each job:
- * the arguments of vmafgpu, words with spaces in quotes; # begins a comment.
+ * `make mpi` builds it with mpicc (Debian: libopenmpi-dev and openmpi-bin, or mpich). Each line of the list contains
+ * the arguments of one run of vmafgpu, with quotes around words that contain spaces. # starts a comment.
  *
  *         -r reference.y4m -d low.y4m --json -o low.json
  *         -r reference.y4m -d high.y4m --json -o high.json -m version=vmaf_v0.6.1neg
  *
  * mpirun -n 4 build/cluster_mpi jobs.txt
  *
- * --segments N: of each job; by default four times as many as there are ranks, of 48 frames at least. --gpus N: of
- *   each node, shared out by the rank on the node; by default what SLURM_GPUS_ON_NODE says, else as the jobs say.
+ *     --segments N   number of segments per job; by default four per rank, of at least 48 frames each
+ *     --gpus N       number of GPUs per node. Each rank uses the GPU with the number of its rank on the node, modulo N.
+ *                    The default is the value of SLURM_GPUS_ON_NODE; without it the arguments of the job apply
  *
- * Videos and reports are on a file system that all nodes have; --html, --plot and --state are for single runs. A rank
- * whose segment fails is named, and another one does the segment. Where a rank dies and the MPI goes on without it,
- * likewise; most MPIs end the whole run, and then what is missing is said.
+ * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot and --state. If a rank
+ * fails to score a segment, a message names it and another rank scores the segment. The same happens if a rank dies and
+ * the MPI implementation continues without it. Most implementations end the whole run instead, and then a message lists
+ * the missing reports.
  *
- * The first rank deals: the thread that MPI knows waits for the others, 1 ms at a time, and another one scores. So no
- * processor is lost.
+ * The first rank distributes the tasks. Its main thread polls the other ranks every 1 ms, and a second thread scores,
+ * so that its processor is not idle.
  */
 #include "../system.h"
 
@@ -46,7 +48,7 @@
 
 enum { TAG_REPORT = 1, TAG_PART = 2, TAG_TASK = 3, MOST_TRIES = 3, SEGMENT_FRAMES = 48, PIECE = 1 << 16 };
 
-/* What a rank says, and what it is told. */
+/* Kinds of messages. Ranks send the first three, the first rank sends the others. */
 typedef enum word { WORD_READY, WORD_DONE, WORD_FAILED, WORD_SCORE, WORD_JOIN, WORD_END } word;
 
 typedef struct message {
@@ -59,9 +61,9 @@ typedef struct job {
     int argc;
     char **argv, *text;
     int64_t segments, done;
-    char *state; /* of each segment: 0 to do, 1 given away, 2 done, 3 given up */
+    char *state; /* state of each segment: 0 to do, 1 assigned to a rank, 2 done, 3 given up */
     char *tries;
-    int *last; /* the rank that had it last */
+    int *last; /* for each segment, the rank to which it was assigned last */
     int is_given_up, is_joined;
 } job;
 
@@ -69,8 +71,8 @@ typedef struct cluster {
     int rank, size, local_rank, gpus;
     job *jobs;
     int job_count;
-    char folder[512]; /* for parts */
-    /* between both threads of the first rank */
+    char folder[512]; /* temporary folder for parts */
+    /* shared by the two threads of the first rank */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     message task, answer;
@@ -78,7 +80,7 @@ typedef struct cluster {
     int failures;
 } cluster;
 
-/* What is missing, for the end that a signal brings. */
+/* The message about missing reports, which a signal handler prints. */
 static char missing_text[1024];
 
 static void tell_missing(const cluster *c) {
@@ -91,20 +93,20 @@ static void tell_missing(const cluster *c) {
                                  j + 1, (long long)c->jobs[j].done, (long long)c->jobs[j].segments);
         }
     }
-    snprintf(missing_text, sizeof missing_text,
-             "cluster_mpi: ended before all was done; there is no report of the jobs %.900s\n", text);
+    snprintf(missing_text, sizeof missing_text, "cluster_mpi: ended by a signal; reports are missing for jobs %.900s\n",
+             text);
 }
 
 static void end_cluster(int number) {
     ssize_t written = write(STANDARD_ERROR, missing_text, strlen(missing_text));
     (void)written;
     tool_remove_temporaries();
-    raise(number); /* its handler is the default again */
+    raise(number); /* SA_RESETHAND has restored the default handler */
 }
 
 /* ---- the list ---- */
 
-/* Splits a line into words, in place. Returns how many. */
+/* Splits a line into words, in place. Returns their number. */
 static int split_line(char *line, char **words) {
     int count = 0;
     char *to = line;
@@ -147,24 +149,24 @@ static int read_list(cluster *c, const char *path) {
         j->argv = (char **)malloc(sizeof *j->argv * (length / 2 + 8));
         if (!j->argv)
             return tool_out_of_memory();
-        j->argv[0] = line; /* nobody looks at it */
+        j->argv[0] = line; /* unused */
         j->argc = 1 + split_line(line, j->argv + 1);
         c->job_count += j->argc > 1;
         line += length + 1;
     }
-    return c->job_count > 0 || tool_fail("the list \"%s\" has no jobs", path);
+    return c->job_count > 0 || tool_fail("the list \"%s\" contains no jobs", path);
 }
 
 static void start_options(options *o, const job *j) {
     memset(o, 0, sizeof *o);
     o->digits = REPORT_DIGITS_LEGACY;
-    o->is_plain = 1; /* an MPI may give its ranks what looks like a terminal */
+    o->is_plain = 1; /* some MPI implementations connect ranks to a pseudo-terminal */
     o->argc = j->argc;
     o->argv = j->argv;
     tool_messages.strict_failures = tool_messages.note_count = 0;
 }
 
-/* How many segments a job is worth. 0 after a message: it cannot be done. */
+/* Checks a job and chooses the number of its segments. Returns 0 after an error message. */
 static int plan_job(cluster *c, int number, int64_t segments) {
     job *j = &c->jobs[number];
     options o;
@@ -172,7 +174,7 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     start_options(&o, j);
     int ok = tool_parse_arguments(&o, j->argc, j->argv);
     if (ok && (o.segments || o.join || o.html || o.state || o.plot))
-        ok = tool_fail("jobs cannot have --segment, --join, --html, --state or --plot");
+        ok = tool_fail("a job cannot use --segment, --join, --html, --state or --plot");
     ok = ok && tool_check_options(&o);
     if (ok) {
         ok = (video_open_file(&v, o.reference) == VIDEO_OK && tool_begin_video(&v, &o) == VIDEO_OK) ||
@@ -183,7 +185,7 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     }
     tool_free_options(&o);
     if (!ok)
-        return tool_fail("job %d cannot be done", number + 1);
+        return tool_fail("job %d is invalid", number + 1);
     j->state = (char *)calloc((size_t)j->segments, 1);
     j->tries = (char *)calloc((size_t)j->segments, 1);
     j->last = (int *)calloc((size_t)j->segments, sizeof *j->last);
@@ -194,9 +196,9 @@ static void part_path(const cluster *c, char *path, size_t size, int64_t job_num
     snprintf(path, size, "%s/part%d-%lld-%lld", c->folder, c->rank, (long long)job_number, (long long)segment);
 }
 
-/* ---- what a rank does ---- */
+/* ---- tasks of all ranks ---- */
 
-/* Scores a segment; its rows are in a file of the rank's own folder then. */
+/* Scores a segment. Writes its rows to a file in the temporary folder of the rank. */
 static int score_segment(const cluster *c, const message *task) {
     const job *j = &c->jobs[task->job];
     char path[600];
@@ -220,14 +222,14 @@ static int score_segment(const cluster *c, const message *task) {
     return ok;
 }
 
-/* Puts a job's segments together, as the job says. */
+/* Joins the segments of a job and writes its output. */
 static int join_job(const cluster *c, int64_t number) {
     const job *j = &c->jobs[number];
     options o;
     char *paths = (char *)malloc(600 * (size_t)j->segments);
     start_options(&o, j);
     int ok = paths && tool_parse_arguments(&o, j->argc, j->argv);
-    tool_messages.is_strict = 0; /* what there was to say was said */
+    tool_messages.is_strict = 0; /* the ranks have already printed the warnings */
     o.join = (const char **)malloc(sizeof *o.join * (size_t)j->segments);
     for (int64_t i = 0; ok && i < j->segments && o.join; i++) {
         part_path(c, paths + 600 * i, 600, number, i + 1);
@@ -255,7 +257,7 @@ static void sleep_briefly(void) {
     nanosleep(&t, NULL);
 }
 
-/* Waits without keeping a processor busy. */
+/* Waits for a request without busy waiting. */
 static int wait_for(MPI_Request *request) {
     int is_there = 0, result;
     while ((result = MPI_Test(request, &is_there, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !is_there)
@@ -263,7 +265,7 @@ static int wait_for(MPI_Request *request) {
     return result == MPI_SUCCESS;
 }
 
-/* Opens the file of a segment's rows, which may have any size. NULL if it cannot be read. */
+/* Opens the file with the rows of a segment and returns its size in *size. Returns NULL after an error message. */
 static FILE *open_part(const char *path, int64_t *size) {
     FILE *in = fopen(path, "rb");
     *size = in && fseeko(in, 0, SEEK_END) == 0 ? (int64_t)ftello(in) : -1;
@@ -271,10 +273,10 @@ static FILE *open_part(const char *path, int64_t *size) {
         fclose(in);
         in = NULL;
     }
-    return in ? in : (tool_fail("a part cannot be read from \"%s\" (%s)", path, strerror(errno)), NULL);
+    return in ? in : (tool_fail("the part \"%s\" cannot be read (%s)", path, strerror(errno)), NULL);
 }
 
-/* Sends the rows in messages of PIECE bytes. A shorter one before the end means that the file cannot be read on. */
+/* Sends the rows in messages of PIECE bytes. A shorter message before the end reports a read error. */
 static int send_part(FILE *in, int64_t size) {
     char bytes[PIECE];
     size_t wanted, count = PIECE;
@@ -287,7 +289,7 @@ static int send_part(FILE *in, int64_t size) {
     return 1;
 }
 
-/* All ranks but the first. */
+/* The main loop of all ranks except the first. */
 static int serve(const cluster *c) {
     message answer, task;
     MPI_Request request;
@@ -318,8 +320,9 @@ static int serve(const cluster *c) {
     }
 }
 
-/* ---- what the first rank does besides ---- */
+/* ---- the first rank ---- */
 
+/* The thread of the first rank that scores and joins. */
 static void *first_work(void *user) {
     cluster *c = (cluster *)user;
     pthread_mutex_lock(&c->lock);
@@ -340,7 +343,8 @@ static void *first_work(void *user) {
     return NULL;
 }
 
-/* The next task for a rank; WORD_READY: there is none now. One that failed on a rank goes to another one. */
+/* Returns the next task for a rank, or WORD_READY if there is none now. A segment that failed on a rank is assigned to
+ * another rank if there is one. */
 static message next_task(cluster *c, int rank, int ranks_left) {
     message task;
     memset(&task, 0, sizeof task);
@@ -383,22 +387,22 @@ static void give_up(cluster *c, int64_t number, const char *why) {
     if (!j->is_given_up) {
         j->is_given_up = 1;
         c->failures++;
-        tool_fail("job %lld has no report: %s; %lld of its %lld segments are done", (long long)number + 1, why,
+        tool_fail("job %lld failed and has no report: %s; %lld of %lld segments are done", (long long)number + 1, why,
                   (long long)j->done, (long long)j->segments);
     }
 }
 
-/* A rank failed at a task, or is gone with it. */
+/* Handles the failure of a task, or of the rank that had it. */
 static void take_back(cluster *c, const message *task, int rank, const char *host, const char *how, int ranks_left) {
     if (task->what == WORD_JOIN) {
         c->jobs[task->job].is_joined = 0;
-        give_up(c, task->job, "its segments could not be put together");
+        give_up(c, task->job, "the segments could not be joined");
         return;
     }
     job *j = &c->jobs[task->job];
     int is_last = j->tries[task->segment - 1] >= MOST_TRIES || (ranks_left < 2 && j->last[task->segment - 1] == rank);
     tool_fail("rank %d (%s) %s segment %lld of %lld of job %lld%s", rank, host, how, (long long)task->segment,
-              (long long)task->segments, (long long)task->job + 1, is_last ? "" : "; another one will do it");
+              (long long)task->segments, (long long)task->job + 1, is_last ? "" : "; the segment is assigned again");
     j->state[task->segment - 1] = 0;
     if (is_last) {
         j->state[task->segment - 1] = 3;
@@ -406,11 +410,11 @@ static void take_back(cluster *c, const message *task, int rank, const char *hos
     }
 }
 
-/* What became of the rows of a segment. */
+/* The result of receiving the rows of a segment. */
 typedef enum receipt { RECEIVED, NOT_READ, NOT_WRITTEN, RANK_LOST } receipt;
 
-/* Receives the rows that send_part() sends, and writes them to a file. If a write fails, the rest is received and
- * dropped. */
+/* Receives the rows from send_part() and writes them to a file. If a write fails, it still receives all rows, so that
+ * the sender does not block. */
 static receipt receive_part(const cluster *c, const message *report, int rank) {
     char path[600], bytes[PIECE];
     receipt result = RECEIVED;
@@ -428,13 +432,13 @@ static receipt receive_part(const cluster *c, const message *report, int rank) {
         result = count == wanted ? RECEIVED : NOT_READ;
         ok = ok && fwrite(bytes, 1, (size_t)count, out) == (size_t)count;
     }
-    ok = (out && fclose(out) == 0 && ok) || tool_fail("a part cannot be written to \"%s\" (%s)", path, strerror(errno));
+    ok = (out && fclose(out) == 0 && ok) || tool_fail("the part \"%s\" cannot be written (%s)", path, strerror(errno));
     return result == RECEIVED && !ok ? NOT_WRITTEN : result;
 }
 
-/* A rank as the first one sees it. */
+/* The state of another rank. */
 typedef struct helper {
-    message report, task; /* the task is WORD_READY while it has none */
+    message report, task; /* the task is WORD_READY if there is none */
     MPI_Request request;
     int is_gone, is_idle;
 } helper;
@@ -452,12 +456,12 @@ static void lose_helper(cluster *c, helper *h, int rank, const char *host, int *
     h->is_gone = 1;
     --*left;
     if (h->task.what == WORD_SCORE)
-        take_back(c, &h->task, rank, host, "is gone with", *left);
+        take_back(c, &h->task, rank, host, "died during", *left);
     else
-        tool_fail("rank %d (%s) is gone", rank, host);
+        tool_fail("rank %d (%s) died", rank, host);
 }
 
-/* Looks whether a rank has something to say. */
+/* Checks whether a rank has sent a report, and handles it. */
 static void hear(cluster *c, helper *h, int rank, const char *host, int *left) {
     int is_there = 0;
     if (h->is_gone || h->is_idle)
@@ -473,7 +477,7 @@ static void hear(cluster *c, helper *h, int rank, const char *host, int *left) {
         switch (receive_part(c, &h->report, rank)) {
         case RECEIVED: end_segment(c, &h->report); break;
         case NOT_READ: take_back(c, &h->task, rank, host, "failed at", *left); break;
-        case NOT_WRITTEN: give_up(c, h->report.job, "there is no room for its parts"); break;
+        case NOT_WRITTEN: give_up(c, h->report.job, "a part could not be written"); break;
         case RANK_LOST: lose_helper(c, h, rank, host, left); break;
         }
     } else if (h->report.what == WORD_FAILED) {
@@ -482,6 +486,7 @@ static void hear(cluster *c, helper *h, int rank, const char *host, int *left) {
     h->task.what = WORD_READY;
 }
 
+/* Sends a task to a rank and waits for its report in the background. */
 static void tell(helper *h, int rank, const message *task) {
     h->task = *task;
     if (MPI_Send(&h->task, MESSAGE_NUMBERS, MPI_INT64_T, rank, TAG_TASK, MPI_COMM_WORLD) == MPI_SUCCESS &&
@@ -491,7 +496,7 @@ static void tell(helper *h, int rank, const message *task) {
     }
 }
 
-/* Deals until all is done. */
+/* Distributes tasks until all jobs are done or given up. */
 static void deal(cluster *c, helper *helpers, const char *hosts) {
     int left = c->size, first_is_idle = 1;
     message mine;
@@ -548,7 +553,7 @@ static int lead(cluster *c, const char *hosts) {
     deal(c, helpers, hosts);
     int left = c->size;
     for (int rank = 1; rank < c->size; rank++) {
-        while (!helpers[rank].is_idle && !helpers[rank].is_gone) { /* of a job that was given up */
+        while (!helpers[rank].is_idle && !helpers[rank].is_gone) { /* the rank still works on a job that was given up */
             hear(c, &helpers[rank], rank, hosts + rank * MPI_MAX_PROCESSOR_NAME, &left);
             sleep_briefly();
         }
@@ -575,11 +580,12 @@ static int read_arguments(cluster *c, int argc, char **argv, int64_t *segments) 
         if ((is_segments || strcmp(argv[i], "--gpus") == 0) && i + 1 < argc) {
             long number = strtol(argv[++i], NULL, 10);
             if (number < 1 || number > 100000)
-                return tool_fail("%s needs a number from 1 to 100000", argv[i - 1]);
+                return tool_fail("%s needs a number from 1 to 100000, not \"%s\"", argv[i - 1], argv[i]);
             *segments = is_segments ? number : *segments;
             c->gpus = is_segments ? c->gpus : (int)number;
         } else if (argv[i][0] == '-' || list) {
-            return tool_fail("cluster_mpi takes a list of jobs, --segments N and --gpus N, not \"%s\"", argv[i]);
+            return tool_fail("unexpected argument \"%s\"; cluster_mpi takes a list of jobs, --segments N and --gpus N",
+                             argv[i]);
         } else {
             list = argv[i];
         }
@@ -611,7 +617,7 @@ int main(int argc, char **argv) {
     ok = hosts && mkdtemp(c.folder) && (c.rank > 0 || read_arguments(&c, argc, argv, &segments));
     for (int i = 0; c.rank == 0 && i < c.job_count && ok; i++)
         ok = plan_job(&c, i, segments);
-    MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD); /* one sentence, not one of each rank */
+    MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD); /* so that only one rank prints the error */
     if (ok && c.rank > 0)
         ok = read_arguments(&c, argc, argv, &segments) || tool_fail("rank %d (%s) cannot read the list", c.rank, host);
     MPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

@@ -1033,7 +1033,7 @@ refused '64x50' -r "$ref" -d "$work/many.1" -d "$work/other.dist"
 check 'minimal: scores' [ "$($foreign "$build/minimal" 66 50 "$work/raw.ref" "$work/raw.dist" | grep -c '^frame [012]: [0-9.]*$')" -eq 3 ]
 $foreign "$build/minimal" 66 50 nothing nothing > "$work/out" 2> "$work/err"
 check 'minimal with missing files: error' [ $? -ne 0 -a -s "$work/err" ]
-check 'minimal without arguments: message' [ "$($foreign "$build/minimal" 2>&1)" = 'minimal: needs WIDTH HEIGHT reference.yuv distorted.yuv' ]
+check 'minimal without arguments: message' [ "$($foreign "$build/minimal" 2>&1)" = 'minimal: wrong arguments; usage: minimal WIDTH HEIGHT reference.yuv distorted.yuv' ]
 check 'encoder_loop: output' [ "$($foreign "$build/encoder_loop" | grep -c 'is enough')" -eq 3 ]
 check 'encoder_rdo: increasing scores' [ "$($foreign "$build/encoder_rdo" 0.5 | awk '/VMAF/ { sub(/.*VMAF /, ""); print ($1 + 0 > last + 0); last = $1 }' |
     tr '\n' ' ')" = '1 1 ' ]
@@ -1042,10 +1042,10 @@ check 'stream: number of frames' [ "$($foreign "$build/stream" | grep -c '^frame
 $foreign "$build/device_frames" > "$work/out" 2> "$work/err"
 check 'device_frames: scores or an error message' grep -q -e '^no GPU: ' -e '^mean ' -e 'no kernels were found' "$work/out" "$work/err"
 check 'engine_overlay on the CPU' $foreign "$build/engine_overlay" cpu > "$work/out"
-check 'engine_overlay on the CPU: all pairs' grep -q '^60 frames drawn, 60 scored, 0 left out; 60 ' "$work/out"
+check 'engine_overlay on the CPU: all pairs' grep -q '^60 frames drawn, 60 scored, 0 skipped; 60 ' "$work/out"
 if command -v "${CXX:-c++}" > /dev/null 2>&1; then
     check 'engine_overlay compiles as C++' "${CXX:-c++}" -x c++ -std=c++11 -Wall -Wextra -Werror -DVMAFGPU_IMPLEMENTED_ -fsyntax-only examples/engine_overlay.c
 fi
-check 'stream without frames' [ "$($foreign "$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: no frames' ]
+check 'stream without frames' [ "$($foreign "$build/stream" 66 50 < /dev/null 2>&1)" = 'stream: the input contains no frames' ]
 
 finish

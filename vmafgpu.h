@@ -3581,7 +3581,7 @@ static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
 /* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane,
                                               int y) {
-    static const char *const planes[3] = { "luma", "u", "v" };
+    static const char *const planes[3] = { "luma", "chroma u", "chroma v" };
     const vmafgpu_config *c = &v->config;
     int step, x = 0;
     const uint8_t *row = vmafgpu__frame_row(c, frame, plane, y, &step);

@@ -3416,7 +3416,7 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     if (svm->rescale && !(fabs(svm->slopes[0]) > 0))
         return "slopes[0] is 0, but scores are divided by it";
     if (svm->has_clip && !(svm->clip_min <= svm->clip_max))
-        return "the lower limit of score_clip is above the upper limit";
+        return "score_clip has a lower limit above its upper limit";
     for (i = 1; i < svm->knot_count; i++) {
         const double *k = svm->knots + 2 * (i - 1);
 
@@ -4221,7 +4221,7 @@ static const char *vmafgpu__put_options(vmafgpu__builder *b, const char *at) {
         for (i = 0; i < list.count - 1; i++)
             if (vmafgpu__json_same(&b->json, names[i], list.key))
                 return vmafgpu__json_fail(&b->json, list.key,
-                                          "key 'feature_opts_dicts' has an option twice for a feature");
+                                          "key 'feature_opts_dicts' repeats an option of a feature");
         names[list.count - 1] = list.key;
         if (!vmafgpu__put_option(b, &list))
             return NULL;
@@ -4696,7 +4696,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
         b->root += 3; /* UTF-8 byte order mark, which some editors write */
     b->root = vmafgpu__json_space(json, b->root);
     if (b->root == json->end || *b->root != '{') {
-        vmafgpu__json_fail(json, b->root, "the text is not a JSON object");
+        vmafgpu__json_fail(json, b->root, "text is not a JSON object");
         return 0;
     }
     end = vmafgpu__json_find(json, b->root, keys, 2, values);
@@ -4717,7 +4717,8 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
     if (b->parts == 0)
         vmafgpu__json_fail(json, b->root, "key 'model_dict' is missing");
     else if (b->parts == 1 || b->parts > VMAFGPU__SVM_LIMIT)
-        vmafgpu__json_fail(json, b->root, "collection has too few or too many parts; use 2..%d", VMAFGPU__SVM_LIMIT);
+        vmafgpu__json_fail(json, b->root, "collection has too few or too many parts (%d); use 2..%d", b->parts,
+                           VMAFGPU__SVM_LIMIT);
     return json->result == VMAFGPU_OK;
 }
 
@@ -5453,8 +5454,9 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
                                  option->name, shown, value, option->words);
     } else {
         if (!vmafgpu__parse_option(value, end, &number))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature %s, option %s: not a number ('%.*s')",
-                                 feature->name, option->name, shown, value);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "feature %s, option %s: invalid value ('%.*s'); use a number", feature->name,
+                                 option->name, shown, value);
         if (option->type == VMAFGPU__INTEGER && number > -1e9 && number < 1e9)
             number = (double)(int)number;
         if (!(number >= option->min && number <= option->max))
@@ -26288,9 +26290,10 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
                                  "%s, %s: is in %s memory, but config.gpu.frame_memory is %s", v->subject, a->name,
                                  vmafgpu__memory_names[a->frame->memory], vmafgpu__memory_names[promised]);
         if (vmafgpu__is_staged(v, a->frame, a->has_chroma) && !v->gpu->staged_single)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: negative or huge pitch in pinned memory; set config.gpu.frame_memory to host",
-                                 v->subject, a->name);
+            return vmafgpu__fail(
+                v, VMAFGPU_ERROR_ARGUMENT,
+                "%s, %s: pitch is negative or huge in pinned memory; set config.gpu.frame_memory to host", v->subject,
+                a->name);
     }
     return VMAFGPU_OK;
 }
@@ -26852,7 +26855,7 @@ static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame
     if (image && !v->gpu->vendor->has_surfaces)
         return "HIP does not support; copy it to linear memory";
     if (is_one_of_many && (image || frame->pixels))
-        return image ? "several GPUs do not support; use other memory"
+        return image ? "several GPUs do not support; use host or pinned memory"
                      : "several GPUs cannot read from device memory; use host or pinned memory";
     if (image && !frame->pixels && !v->gpu->has_surfaces)
         return "requires config.gpu.frame_memory surface, or config.colour, for planes of YUV";
@@ -31891,7 +31894,7 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
         return result;
     if (!*name || strlen(name) > VMAFGPU__NAME_SIZE - 32)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.models[%d].name: empty or too long; use 1..%d characters", index,
+                             "config.models[%d].name: is empty or too long; use 1..%d characters", index,
                              VMAFGPU__NAME_SIZE - 32);
     for (int i = 0; i < index; i++)
         if (!strcmp(v->models[i].name, name))

@@ -611,19 +611,19 @@ extern "C" {
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
     X(VMAFGPU_AGAIN,              1, "no score is ready, or the queue is full; push another pair or flush") \
-    X(VMAFGPU_END,                2, "every score of the clip has been delivered") \
+    X(VMAFGPU_END,                2, "all scores of the clip have been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
-    X(VMAFGPU_ERROR_MEMORY,      -2, "the allocator returned no memory") \
-    X(VMAFGPU_ERROR_STATE,       -3, "the context is in a state in which the call is not allowed") \
+    X(VMAFGPU_ERROR_MEMORY,      -2, "out of memory") \
+    X(VMAFGPU_ERROR_STATE,       -3, "the state of the context does not allow the call") \
     X(VMAFGPU_ERROR_FRAME,       -4, "samples of a frame exceed its bit depth") \
     X(VMAFGPU_ERROR_MODEL,       -5, "the model is unknown, malformed or unsupported") \
     X(VMAFGPU_ERROR_FEATURE,     -6, "the feature or one of its options is unknown or out of range") \
     X(VMAFGPU_ERROR_NOT_FOUND,   -7, "the column does not exist, or the frame has no score") \
     X(VMAFGPU_ERROR_BACKEND,     -8, "the requested backend is not available") \
-    X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system could not create a thread or a lock") \
+    X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system cannot create a thread or a lock") \
     X(VMAFGPU_ERROR_FLOAT,      -10, "the build or the floating-point mode of the thread does not follow IEEE 754") \
-    X(VMAFGPU_ERROR_UNREAD_SCORES, -11, "scores wait for vmafgpu_next_score(); fetch them, then push the pair again") \
-    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed, and the frames of the pair are in its memory")
+    X(VMAFGPU_ERROR_UNREAD_SCORES, -11, "too many scores are unread; call vmafgpu_next_score(), then push again") \
+    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed, and frames of the pair are in its memory")
 
 typedef enum vmafgpu_result {
 #define VMAFGPU_RESULT_ENUM_(name, number, message) name = number,
@@ -1544,7 +1544,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 /* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
-#error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; do not use them for VMAFGPU_IMPLEMENTATION"
+#error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; compile VMAFGPU_IMPLEMENTATION without them"
 #endif
 
 #include <float.h>
@@ -1558,7 +1558,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
 #define VMAFGPU__NO_ATOMICS /* none known for this compiler */
 #ifndef VMAFGPU_NO_THREADS
-#error "vmafgpu.h: no atomic operations are known for this compiler; define VMAFGPU_NO_THREADS"
+#error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
@@ -1639,11 +1639,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
 #if defined(__i386__) || defined(__x86_64__) || defined(_M_IX86)
-#error "vmafgpu.h: float and double arithmetic must use their own precision; compile with -msse2 -mfpmath=sse"
+#error "vmafgpu.h: float and double arithmetic uses extended precision; compile with -msse2 -mfpmath=sse"
 #elif FLT_EVAL_METHOD == 1
-#error "vmafgpu.h: float arithmetic must not use double precision; compile with -std=gnu99 or -fexcess-precision=fast"
+#error "vmafgpu.h: float arithmetic uses double precision; compile with -std=gnu99 or -fexcess-precision=fast"
 #else
-#error "vmafgpu.h: FLT_EVAL_METHOD must be 0; float and double arithmetic must use their own precision"
+#error "vmafgpu.h: FLT_EVAL_METHOD is not 0; compile so that float and double arithmetic use their own precision"
 #endif
 #endif
 
@@ -3209,11 +3209,11 @@ static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
 }
 
 static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_t size) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_MEMORY, "no memory for %s (%llu bytes)", what, (unsigned long long)size);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_MEMORY, "%s: out of memory (%llu bytes)", what, (unsigned long long)size);
 }
 
 /* ================================================================================================
- * >>text                                         numbers and sentences
+ * >>text                                         numbers and messages
  * ================================================================================================
  * Numbers are parsed and printed independently of the C locale of the program, which is not changed.
  */
@@ -3412,16 +3412,16 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     int i;
 
     if (!(svm->gamma > 0 && svm->gamma <= DBL_MAX))
-        return "gamma must be a positive number";
+        return "gamma is not a positive number";
     if (svm->rescale && !(fabs(svm->slopes[0]) > 0))
-        return "the first of slopes, by which scores are divided, must not be 0";
+        return "slopes[0] is 0, but scores are divided by it";
     if (svm->has_clip && !(svm->clip_min <= svm->clip_max))
-        return "the lower limit of score_clip must not be above the upper one";
+        return "score_clip has a lower limit above its upper limit";
     for (i = 1; i < svm->knot_count; i++) {
         const double *k = svm->knots + 2 * (i - 1);
 
         if (!(k[0] < k[2] && k[1] <= k[3]))
-            return "knots must rise from one to the next, and what they stand for must not fall";
+            return "knots are not in order; the first numbers must rise, and the second numbers must not fall";
     }
     return NULL;
 }
@@ -3581,20 +3581,17 @@ static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
 /* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane,
                                               int y) {
-    static const char *const planes[3][2] = { { "luma", "" },
-                                              { "chroma", " of plane u" },
-                                              { "chroma", " of plane v" } };
+    static const char *const planes[3] = { "luma", "chroma u", "chroma v" };
     const vmafgpu_config *c = &v->config;
     int step, x = 0;
     const uint8_t *row = vmafgpu__frame_row(c, frame, plane, y, &step);
     const int w = plane ? vmafgpu__chroma_width(c) : c->width;
     while (x + 1 < w && !(vmafgpu__or_words_scalar(row + x * step, 1) & vmafgpu__illegal_bits(c, 0)))
         x++;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s%s%s: the %s word %u%s at column %d, row %d %s %d bits", v->subject,
-                         v->subject[0] ? ", " : "", name, planes[plane][0],
-                         (unsigned)vmafgpu__or_words_scalar(row + x * step, 1), planes[plane][1], x, y,
-                         vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit",
-                         c->bit_depth);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s%s%s: %s sample %s %d bits (word %u at column %d, row %d)",
+                         v->subject, v->subject[0] ? ", " : "", name, planes[plane],
+                         vmafgpu__sample_shift(c) ? "has low bits set outside its" : "exceeds", c->bit_depth,
+                         (unsigned)vmafgpu__or_words_scalar(row + x * step, 1), x, y);
 }
 
 /* ---- import ---- */
@@ -3739,8 +3736,8 @@ static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const
     va_end(list);
     if (json->part >= 0)
         (void)snprintf(part, sizeof part, ", part %d", json->part);
-    vmafgpu__message(json->error, json->error_size, "model '%.80s'%s: %s (byte %lu)", json->name, part, what,
-                     (unsigned long)(at - json->begin));
+    vmafgpu__message(json->error, json->error_size, "model '%.80s'%s, byte %lu: %s", json->name, part,
+                     (unsigned long)(at - json->begin), what);
     return NULL;
 }
 
@@ -3810,14 +3807,14 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
         int size = 1;
 
         if ((unsigned char)*at < 0x20)
-            return vmafgpu__json_fail(json, at, "a string holds a raw control character");
+            return vmafgpu__json_fail(json, at, "string contains a control character; write it as an escape sequence");
         if (*at == '\\')
             size = vmafgpu__json_escape(at, json->end, &character);
         if (size == 0)
-            return vmafgpu__json_fail(json, at, "a string holds a bad escape sequence");
+            return vmafgpu__json_fail(json, at, "string contains an invalid escape sequence");
         at += size;
     }
-    return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "a string does not end");
+    return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "string has no closing quote");
 }
 
 /* Decodes one character of a checked string to 1 to 4 bytes of UTF-8. Returns 0 and stays at the closing quote. */
@@ -3879,12 +3876,12 @@ static const char *vmafgpu__json_number(vmafgpu__json *json, const char *begin, 
     const char *whole, *point;
 
     if (behind == NULL)
-        return vmafgpu__json_fail(json, begin, "no value, or a number that is too long or too large");
+        return vmafgpu__json_fail(json, begin, "value is invalid, or is a number that is too long or too large");
     whole = begin + (*begin == '-');
     point = vmafgpu__skip_digits(whole, behind);
     if (point == whole || (*whole == '0' && point > whole + 1) ||
         (point < behind && *point == '.' && (point + 1 == behind || !vmafgpu__is_digit(point[1])))) {
-        return vmafgpu__json_fail(json, begin, "a number is not written as JSON asks");
+        return vmafgpu__json_fail(json, begin, "number does not follow the JSON syntax");
     }
     return behind;
 }
@@ -3932,7 +3929,7 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
         at = vmafgpu__json_space(json, at + 1);
     }
     if (at == json->end) {
-        vmafgpu__json_fail(json, at, "the text ends too early");
+        vmafgpu__json_fail(json, at, "unexpected end of the text");
         return 0;
     }
     list->value = at;
@@ -3952,7 +3949,8 @@ static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int d
         vmafgpu__json_list list;
 
         if (depth >= VMAFGPU__JSON_DEPTH)
-            return vmafgpu__json_fail(json, at, "values are nested deeper than %d", VMAFGPU__JSON_DEPTH);
+            return vmafgpu__json_fail(json, at, "values are nested too deeply; use at most %d levels",
+                                      VMAFGPU__JSON_DEPTH);
         vmafgpu__json_walk(&list, at);
         while (vmafgpu__json_next(json, &list))
             list.at = vmafgpu__json_skip(json, list.value, depth + 1);
@@ -3981,7 +3979,7 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
         for (i = 0; i < count && !vmafgpu__json_says(json, list.key, keys[i]); i++) {
         }
         if (i < count && values[i] != NULL)
-            return vmafgpu__json_fail(json, list.key, "key '%s' is there twice", keys[i]);
+            return vmafgpu__json_fail(json, list.key, "key '%s' occurs twice", keys[i]);
         if (i < count)
             values[i] = list.value;
         list.at = vmafgpu__json_skip(json, list.value, 1);
@@ -3997,17 +3995,17 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
     vmafgpu__json_list list;
 
     if (*at != '[') {
-        vmafgpu__json_fail(json, at, "key '%s' must be an array of numbers", key);
+        vmafgpu__json_fail(json, at, "key '%s' is not an array of numbers", key);
         return -1;
     }
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(json, &list)) {
         if (*list.value != '-' && !vmafgpu__is_digit(*list.value)) {
-            vmafgpu__json_fail(json, list.value, "key '%s' must be an array of numbers", key);
+            vmafgpu__json_fail(json, list.value, "key '%s' is not an array of numbers", key);
             return -1;
         }
         if (list.count > limit) {
-            vmafgpu__json_fail(json, list.value, "key '%s' has more than %d numbers", key, limit);
+            vmafgpu__json_fail(json, list.value, "key '%s' has too many numbers; use at most %d", key, limit);
             return -1;
         }
         list.at = vmafgpu__json_number(json, list.value, 0, &out[list.count - 1]);
@@ -4127,7 +4125,7 @@ static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const ch
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
         if (strchr(forbidden, bytes[0]) != NULL) { /* also matches a zero byte */
-            vmafgpu__json_fail(&b->json, at, "key '%s' holds a character that cannot be used there", key);
+            vmafgpu__json_fail(&b->json, at, "key '%s' contains a character that is not allowed", key);
             return 0;
         }
         vmafgpu__arena_put(&b->arena, bytes, (size_t)size);
@@ -4141,7 +4139,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     const char **names;
 
     if (*at != '[') {
-        vmafgpu__json_fail(&b->json, at, "key '%s' must be an array of strings", key);
+        vmafgpu__json_fail(&b->json, at, "key '%s' is not an array of strings", key);
         return 0;
     }
     /* allocates the maximum, half a kilobyte, which is simpler than counting first */
@@ -4149,11 +4147,12 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
         if (*list.value != '"') {
-            vmafgpu__json_fail(&b->json, list.value, "key '%s' must be an array of strings", key);
+            vmafgpu__json_fail(&b->json, list.value, "key '%s' is not an array of strings", key);
             return 0;
         }
         if (list.count > VMAFGPU__FEATURE_LIMIT) {
-            vmafgpu__json_fail(&b->json, list.value, "more than %d features", VMAFGPU__FEATURE_LIMIT);
+            vmafgpu__json_fail(&b->json, list.value, "key 'feature_names' has too many features; use at most %d",
+                               VMAFGPU__FEATURE_LIMIT);
             return 0;
         }
         if (names != NULL)
@@ -4195,7 +4194,8 @@ static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *it
         return 1;
     }
     if (*value != '-' && !vmafgpu__is_digit(*value)) {
-        vmafgpu__json_fail(&b->json, value, "key '%s' must hold numbers, strings, true or false", key);
+        vmafgpu__json_fail(&b->json, value, "key '%s' contains an invalid value; use numbers, strings, true or false",
+                           key);
         return 0;
     }
     if (vmafgpu__json_number(&b->json, value, 1, &number) == NULL)
@@ -4211,14 +4211,17 @@ static const char *vmafgpu__put_options(vmafgpu__builder *b, const char *at) {
     int i;
 
     if (*at != '{')
-        return vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must be an array of objects");
+        return vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' is not an array of objects");
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
         if (list.count > VMAFGPU__FEATURE_LIMIT)
-            return vmafgpu__json_fail(&b->json, list.key, "more than %d options of a feature", VMAFGPU__FEATURE_LIMIT);
+            return vmafgpu__json_fail(&b->json, list.key,
+                                      "key 'feature_opts_dicts' has too many options of a feature; use at most %d",
+                                      VMAFGPU__FEATURE_LIMIT);
         for (i = 0; i < list.count - 1; i++)
             if (vmafgpu__json_same(&b->json, names[i], list.key))
-                return vmafgpu__json_fail(&b->json, list.key, "an option of a feature is there twice");
+                return vmafgpu__json_fail(&b->json, list.key,
+                                          "key 'feature_opts_dicts' repeats an option of a feature");
         names[list.count - 1] = list.key;
         if (!vmafgpu__put_option(b, &list))
             return NULL;
@@ -4239,7 +4242,7 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
         return 1;
     }
     if (*at != '[') {
-        vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must be an array of objects");
+        vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' is not an array of objects");
         return 0;
     }
     vmafgpu__json_walk(&list, at);
@@ -4250,7 +4253,7 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
         vmafgpu__arena_put(&b->arena, "", 1);
     }
     if (b->json.result == VMAFGPU_OK && list.count != svm->feature_count) {
-        vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' must have one object per feature, that is %d",
+        vmafgpu__json_fail(&b->json, at, "key 'feature_opts_dicts' does not have one object per feature; use %d",
                            svm->feature_count);
     }
     return b->json.result == VMAFGPU_OK;
@@ -4266,7 +4269,7 @@ static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, co
         int found = vmafgpu__json_numbers(&b->json, at, key, numbers, count);
 
         if (found >= 0 && found != count) {
-            vmafgpu__json_fail(&b->json, at, "key '%s' has %d numbers where %d features need %d", key, found,
+            vmafgpu__json_fail(&b->json, at, "key '%s' has %d numbers for %d features; use %d", key, found,
                                svm->feature_count, count);
         }
         if (found != count)
@@ -4286,7 +4289,7 @@ static int vmafgpu__read_clip(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         return 1;
     count = vmafgpu__json_numbers(&b->json, at, "score_clip", limits, 2);
     if (count != 2) {
-        vmafgpu__json_fail(&b->json, at, "key 'score_clip' must hold two numbers");
+        vmafgpu__json_fail(&b->json, at, "key 'score_clip' is not an array of two numbers");
         return 0;
     }
     svm->has_clip = 1;
@@ -4302,17 +4305,18 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     if (at == NULL)
         return 1;
     if (*at != '[') {
-        vmafgpu__json_fail(&b->json, at, "key 'knots' must be an array of pairs of numbers");
+        vmafgpu__json_fail(&b->json, at, "key 'knots' is not an array of pairs of numbers");
         return 0;
     }
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
         if (list.count > VMAFGPU__KNOT_LIMIT) {
-            vmafgpu__json_fail(&b->json, list.value, "key 'knots' has more than %d pairs", VMAFGPU__KNOT_LIMIT);
+            vmafgpu__json_fail(&b->json, list.value, "key 'knots' has too many pairs; use at most %d",
+                               VMAFGPU__KNOT_LIMIT);
             return 0;
         }
         if (vmafgpu__json_numbers(&b->json, list.value, "knots", &knots[2 * (list.count - 1)], 2) != 2) {
-            vmafgpu__json_fail(&b->json, list.value, "key 'knots' must be an array of pairs of numbers");
+            vmafgpu__json_fail(&b->json, list.value, "key 'knots' is not an array of pairs of numbers");
             return 0;
         }
         list.at = vmafgpu__json_skip(&b->json, list.value, 1);
@@ -4344,14 +4348,14 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
     if (at == NULL)
         return 1;
     if (*at != '{') {
-        vmafgpu__json_fail(&b->json, at, "key 'score_transform' must be an object");
+        vmafgpu__json_fail(&b->json, at, "key 'score_transform' is not an object");
         return 0;
     }
     if (vmafgpu__json_find(&b->json, at, keys, VMAFGPU__TRANSFORM_KEY_COUNT, values) == NULL)
         return 0;
     for (i = 0; i < 3; i++) {
         if (values[i] != NULL && *values[i] != '-' && !vmafgpu__is_digit(*values[i])) {
-            vmafgpu__json_fail(&b->json, values[i], "key '%s' must be a number or null", keys[i]);
+            vmafgpu__json_fail(&b->json, values[i], "key '%s' is not a number or null", keys[i]);
             return 0;
         }
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
@@ -4361,7 +4365,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
-            vmafgpu__json_fail(&b->json, value, "key '%s' must be the string \"true\" or \"false\"",
+            vmafgpu__json_fail(&b->json, value, "key '%s' is not the string \"true\" or \"false\"",
                                keys[VMAFGPU__KEY_LTE + i]);
             return 0;
         }
@@ -4369,7 +4373,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
     }
     enabled = values[VMAFGPU__KEY_ENABLED];
     if (enabled != NULL && *enabled != 't' && *enabled != 'f') {
-        vmafgpu__json_fail(&b->json, enabled, "key 'enabled' must be true or false");
+        vmafgpu__json_fail(&b->json, enabled, "key 'enabled' is not true or false");
         return 0;
     }
     svm->has_transform = 1;
@@ -4465,26 +4469,28 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
         for (k = 0; k < (i < VMAFGPU__SVM_LABEL ? 1 : 2); k++) { /* label and nr_sv have one number per class */
             length = vmafgpu__svm_word(json, &at, word);
             if (i == VMAFGPU__SVM_TYPE && (length < 0 || (strcmp(word, "nu_svr") && strcmp(word, "epsilon_svr"))))
-                return vmafgpu__json_fail(json, at, "key 'model': svm_type must be nu_svr or epsilon_svr");
+                return vmafgpu__json_fail(json, at,
+                                          "key 'model' has an unsupported svm_type; use nu_svr or epsilon_svr");
             if (i == VMAFGPU__SVM_KERNEL && (length < 0 || strcmp(word, "rbf")))
-                return vmafgpu__json_fail(json, at, "key 'model': kernel_type must be rbf");
+                return vmafgpu__json_fail(json, at, "key 'model' has an unsupported kernel_type; use rbf");
             if (i >= VMAFGPU__SVM_GAMMA && (length < 0 || !vmafgpu__svm_number(word, word + length, &numbers[i])))
-                return vmafgpu__json_fail(json, at, "key 'model': %s needs a number", words[i]);
+                return vmafgpu__json_fail(json, at, "key 'model' has no number after %s", words[i]);
         }
     }
     for (i = 0; i < VMAFGPU__SVM_NEEDED; i++)
         if (!(seen & (1 << i)))
-            return vmafgpu__json_fail(json, at, "key 'model': %s is missing", words[i]);
+            return vmafgpu__json_fail(json, at, "key 'model' has no %s in its header", words[i]);
     if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
-        return vmafgpu__json_fail(json, at, "key 'model': nr_class must be 2");
+        return vmafgpu__json_fail(json, at, "key 'model' has an unsupported nr_class; use 2");
     /* a support vector has at least two characters, so the size of the text limits the count before it is used */
     if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at))
-        return vmafgpu__json_fail(json, at, "key 'model': total_sv must be 1 or more, and not more than the text has");
+        return vmafgpu__json_fail(
+            json, at, "key 'model' has a total_sv out of range; use 1 or more, and not more than the text has");
     svm->gamma = numbers[VMAFGPU__SVM_GAMMA];
     svm->rho = numbers[VMAFGPU__SVM_RHO];
     svm->sv_count = (int)numbers[VMAFGPU__SVM_TOTAL];
     if ((double)svm->sv_count < numbers[VMAFGPU__SVM_TOTAL])
-        return vmafgpu__json_fail(json, at, "key 'model': total_sv must be a whole number");
+        return vmafgpu__json_fail(json, at, "key 'model' has a total_sv that is not a whole number");
     return at;
 }
 
@@ -4496,7 +4502,7 @@ static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmaf
 
     length = vmafgpu__svm_word(&b->json, at, word);
     if (length <= 0 || !vmafgpu__svm_number(word, word + length, coefficient)) {
-        vmafgpu__json_fail(&b->json, *at, "key 'model': support vector %d of %d has no coefficient", number,
+        vmafgpu__json_fail(&b->json, *at, "key 'model' has no coefficient for support vector %d of %d", number,
                            svm->sv_count);
         return 0;
     }
@@ -4508,13 +4514,14 @@ static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmaf
 
         if (colon == NULL || !vmafgpu__svm_number(word, colon, &index) || !(index > last) ||
             index > svm->feature_count || index > floor(index)) {
-            vmafgpu__json_fail(&b->json, *at, "key 'model': support vector %d needs ascending indices from 1 to %d",
+            vmafgpu__json_fail(&b->json, *at,
+                               "key 'model' has an invalid index in support vector %d; use ascending indices in 1..%d",
                                number, svm->feature_count);
             return 0;
         }
         last = (int)index;
         if (!vmafgpu__svm_number(colon + 1, word + length, &row[last - 1])) {
-            vmafgpu__json_fail(&b->json, *at, "key 'model': support vector %d has a bad number", number);
+            vmafgpu__json_fail(&b->json, *at, "key 'model' has an invalid number in support vector %d", number);
             return 0;
         }
     }
@@ -4529,7 +4536,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
     int i, k;
 
     if (*at != '"') {
-        vmafgpu__json_fail(&b->json, at, "key 'model' must be a string");
+        vmafgpu__json_fail(&b->json, at, "key 'model' is not a string");
         return 0;
     }
     at = vmafgpu__read_svm_header(&b->json, at + 1, svm);
@@ -4541,7 +4548,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
     svm->sv_rows = rows;
     for (i = 0; i < svm->sv_count; i++) {
         if (!vmafgpu__svm_line(&b->json, &at)) {
-            vmafgpu__json_fail(&b->json, at, "key 'model': total_sv is %d, but there are only %d support vectors",
+            vmafgpu__json_fail(&b->json, at, "key 'model' has fewer support vectors than total_sv %d (%d)",
                                svm->sv_count, i);
             return 0;
         }
@@ -4549,7 +4556,8 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
             return 0;
         k = vmafgpu__pool_row(&b->pool, row);
         if (k < 0) {
-            vmafgpu__json_fail(&b->json, at, "more than %d different support vectors", VMAFGPU__ROW_LIMIT);
+            vmafgpu__json_fail(&b->json, at, "key 'model' has too many different support vectors; use at most %d",
+                               VMAFGPU__ROW_LIMIT);
             return 0;
         }
         if (coefs != NULL) {
@@ -4558,8 +4566,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
         }
     }
     if (vmafgpu__svm_line(&b->json, &at)) {
-        vmafgpu__json_fail(&b->json, at, "key 'model': total_sv is %d, but there are more support vectors",
-                           svm->sv_count);
+        vmafgpu__json_fail(&b->json, at, "key 'model' has more support vectors than total_sv (%d)", svm->sv_count);
         return 0;
     }
     return 1;
@@ -4579,7 +4586,7 @@ static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *k
         vmafgpu__message(list + used, sizeof list - used, i > 0 ? " or \"%s\"" : "\"%s\"", words[i]);
         used += strlen(list + used);
     }
-    vmafgpu__json_fail(json, at, "key '%s' must be %s", key, list);
+    vmafgpu__json_fail(json, at, "key '%s' has an unsupported value; use %s", key, list);
     return -1;
 }
 
@@ -4589,7 +4596,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     if (at == NULL)
         return 1;
     if (*at != '-' && !vmafgpu__is_digit(*at)) {
-        vmafgpu__json_fail(&b->json, at, "key '%s' must be a number", key);
+        vmafgpu__json_fail(&b->json, at, "key '%s' is not a number", key);
         return 0;
     }
     svm->has_chroma_correction = 1;
@@ -4597,7 +4604,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
         return 0;
     if (svm->feature_names != NULL &&
         (vmafgpu__feature_containing(svm, "adm3") < 0 || vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
-        vmafgpu__json_fail(&b->json, at, "key '%s' needs one adm3 and one speed_chroma feature", key);
+        vmafgpu__json_fail(&b->json, at, "key '%s' requires exactly one adm3 and one speed_chroma feature", key);
         return 0;
     }
     return 1;
@@ -4624,7 +4631,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
 
     memset(svm, 0, sizeof *svm);
     if (*at != '{') {
-        vmafgpu__json_fail(json, at, "key 'model_dict' must be an object");
+        vmafgpu__json_fail(json, at, "key 'model_dict' is not an object");
         return 0;
     }
     if (vmafgpu__json_find(json, at, keys, VMAFGPU__DICT_KEY_COUNT, values) == NULL)
@@ -4642,7 +4649,8 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     if (type < 0 || svm->rescale < 0 || !vmafgpu__read_names(b, values[VMAFGPU__KEY_FEATURES], svm))
         return 0;
     if (b->pool.width != 0 && b->pool.width != svm->feature_count) {
-        vmafgpu__json_fail(json, values[VMAFGPU__KEY_FEATURES], "%d features where the parts before have %d",
+        vmafgpu__json_fail(json, values[VMAFGPU__KEY_FEATURES],
+                           "key 'feature_names' has another number of features than the previous parts (%d); use %d",
                            svm->feature_count, b->pool.width);
         return 0;
     }
@@ -4688,7 +4696,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
         b->root += 3; /* UTF-8 byte order mark, which some editors write */
     b->root = vmafgpu__json_space(json, b->root);
     if (b->root == json->end || *b->root != '{') {
-        vmafgpu__json_fail(json, b->root, "the text is not a JSON object");
+        vmafgpu__json_fail(json, b->root, "text is not a JSON object");
         return 0;
     }
     end = vmafgpu__json_find(json, b->root, keys, 2, values);
@@ -4696,7 +4704,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
         return 0;
     end = vmafgpu__json_space(json, end);
     if (end != json->end) {
-        vmafgpu__json_fail(json, end, "something follows the JSON object");
+        vmafgpu__json_fail(json, end, "unexpected text after the JSON object");
         return 0;
     }
     b->single = values[0];
@@ -4709,7 +4717,8 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
     if (b->parts == 0)
         vmafgpu__json_fail(json, b->root, "key 'model_dict' is missing");
     else if (b->parts == 1 || b->parts > VMAFGPU__SVM_LIMIT)
-        vmafgpu__json_fail(json, b->root, "a collection must have 2 to %d parts", VMAFGPU__SVM_LIMIT);
+        vmafgpu__json_fail(json, b->root, "collection has too few or too many parts (%d); use 2..%d", b->parts,
+                           VMAFGPU__SVM_LIMIT);
     return json->result == VMAFGPU_OK;
 }
 
@@ -4718,7 +4727,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     const char *dict = NULL;
 
     if (*at != '{') {
-        vmafgpu__json_fail(&b->json, at, "a part of a collection must be an object");
+        vmafgpu__json_fail(&b->json, at, "part of a collection is not an object");
         return 0;
     }
     if (vmafgpu__json_find(&b->json, at, keys, 1, &dict) == NULL)
@@ -4789,7 +4798,7 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
     if (ready)
         b->arena.base = (unsigned char *)vmafgpu__memory_take(allocator, b->arena.used);
     if (b->arena.base == NULL) {
-        vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': no memory", b->json.name);
+        vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
     (void)vmafgpu__build(b); /* has succeeded before; now chroma features and parameters are also checked */
@@ -4805,15 +4814,16 @@ static vmafgpu_result vmafgpu__parse_model(vmafgpu_model **model, const char *na
     if (model != NULL)
         *model = NULL;
     if (model == NULL || name == NULL || json == NULL) {
-        vmafgpu__message(error, error_size, "vmafgpu_model_parse: model, name and json must not be NULL");
+        vmafgpu__message(error, error_size, "vmafgpu_model_parse: model, name or json is NULL");
         return VMAFGPU_ERROR_ARGUMENT;
     }
     if (allocator != NULL && (allocator->allocate == NULL) != (allocator->release == NULL)) {
-        vmafgpu__message(error, error_size, "model '%.80s': the allocator has one function where it needs both", name);
+        vmafgpu__message(error, error_size,
+                         "vmafgpu_model_parse: allocator has only one of allocate and release; set both or neither");
         return VMAFGPU_ERROR_ARGUMENT;
     }
     if (size > VMAFGPU__JSON_SIZE || strlen(name) > VMAFGPU__JSON_SIZE) {
-        vmafgpu__message(error, error_size, "model '%.80s': the text is longer than 64 MiB", name);
+        vmafgpu__message(error, error_size, "model '%.80s': name or text is too long; use at most 64 MiB", name);
         return VMAFGPU_ERROR_MODEL;
     }
     memset(&b, 0, sizeof b);
@@ -4849,7 +4859,8 @@ static vmafgpu_result vmafgpu__parse_model(vmafgpu_model **model, const char *na
     (void)name, (void)json, (void)size, (void)allocator;
     if (model != NULL)
         *model = NULL;
-    vmafgpu__message(error, error_size, "vmafgpu_model_parse: this build has no model reader (VMAFGPU_NO_JSON)");
+    vmafgpu__message(error, error_size,
+                     "vmafgpu_model_parse: model reader is not part of this build (VMAFGPU_NO_JSON)");
     return VMAFGPU_ERROR_MODEL;
 }
 
@@ -4908,21 +4919,21 @@ static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     int i;
 
     if (svm->feature_count < 1 || svm->feature_count > VMAFGPU__FEATURE_LIMIT)
-        return "feature_count must be 1 to 64";
+        return "feature_count is out of range; use 1..64";
     if (svm->feature_names == NULL || svm->feature_options == NULL)
-        return "feature_names and feature_options must not be NULL";
+        return "feature_names or feature_options is NULL";
     for (i = 0; i < svm->feature_count; i++)
         if (svm->feature_names[i] == NULL || svm->feature_options[i] == NULL)
-            return "feature_names and feature_options must not hold NULL";
+            return "feature_names or feature_options contains NULL";
     if (svm->slopes == NULL || svm->intercepts == NULL)
-        return "slopes and intercepts must not be NULL";
+        return "slopes or intercepts is NULL";
     if (svm->sv_count < 1 || svm->sv_coefs == NULL || svm->sv_rows == NULL || svm->sv_table == NULL)
-        return "sv_count must be positive and sv_coefs, sv_rows and sv_table must not be NULL";
+        return "sv_count is not positive, or sv_coefs, sv_rows or sv_table is NULL";
     if (svm->knot_count < 0 || svm->knot_count > VMAFGPU__KNOT_LIMIT || (svm->knot_count > 0 && svm->knots == NULL))
-        return "knot_count must be 0 to 10, and knots not NULL";
+        return "knot_count is not in 0..10, or knots is NULL";
     if (svm->has_chroma_correction &&
         (vmafgpu__feature_containing(svm, "adm3") < 0 || vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
-        return "chroma_correction needs one adm3 and one speed_chroma feature";
+        return "chroma_correction requires exactly one adm3 and one speed_chroma feature";
     }
     return vmafgpu__figures_fault(svm);
 }
@@ -4931,11 +4942,12 @@ static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size
     int i;
 
     if (m == NULL || m->name == NULL || m->svms == NULL) {
-        vmafgpu__message(error, size, "a model, its name or its svms are NULL");
+        vmafgpu__message(error, size, "model, name or svms is NULL");
         return 0;
     }
     if (m->svm_count < 1 || m->svm_count > VMAFGPU__SVM_LIMIT) {
-        vmafgpu__message(error, size, "model '%.80s': svm_count must be 1 to %d", m->name, VMAFGPU__SVM_LIMIT);
+        vmafgpu__message(error, size, "model '%.80s': svm_count is out of range (%d); use 1..%d", m->name, m->svm_count,
+                         VMAFGPU__SVM_LIMIT);
         return 0;
     }
     for (i = 0; i < m->svm_count; i++) {
@@ -5308,7 +5320,7 @@ static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s is defined for 8, 10, 12 and 16 bits, not for %d",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature %s: unsupported bit depth (%d); use 8, 10, 12 or 16",
                              e->feature->name, b);
     return VMAFGPU_OK;
 }
@@ -5316,7 +5328,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__e
 /* plan() of features that use chroma. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_chroma(vmafgpu *v, vmafgpu__extractor *e) {
     if (v->config.chroma == VMAFGPU_CHROMA_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s needs chroma, and the frames have none (4:0:0)",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature %s: requires chroma (config.chroma is 4:0:0)",
                              e->feature->name);
     return VMAFGPU_OK;
 }
@@ -5354,7 +5366,7 @@ static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int w
     while (out->name_end < out->end && *out->name_end != '=')
         out->name_end++;
     if (out->name_end == out->end)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%.*s' must look like name=value",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%.*s': has no value; use name=value",
                              vmafgpu__shown(begin, out->end), begin);
     out->value = out->name_end + 1;
     if (with_feature) {
@@ -5405,11 +5417,11 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
         i++;
     const vmafgpu__option *option = &feature->options[i];
     if (!option->name && v->config.strict_options)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature '%s' has no option '%.*s'", feature->name,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature %s: unknown option ('%.*s')", feature->name,
                              vmafgpu__shown(setting->name, setting->name_end), setting->name);
     if (!option->name) {
         if (!said)
-            vmafgpu__warn(v, "feature '%s' has no option '%.*s': it is ignored", feature->name,
+            vmafgpu__warn(v, "feature %s: unknown option ('%.*s'); the option is ignored", feature->name,
                           vmafgpu__shown(setting->name, setting->name_end), setting->name);
         return VMAFGPU_OK;
     }
@@ -5419,17 +5431,17 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
             number = 1;
         else if (!vmafgpu__text_equal(value, end, "false"))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "option '%s' of feature '%s' must be true or false, not '%.*s'", option->name,
-                                 feature->name, shown, value);
+                                 "feature %s, option %s: invalid value ('%.*s'); use true or false", feature->name,
+                                 option->name, shown, value);
     } else if (option->type == VMAFGPU__HEATMAPS) {
         if (!v->config.on_heatmap)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "option '%s' of feature '%s' is not supported without "
-                                 "config.on_heatmap: no files are written",
-                                 option->name, feature->name);
+            return vmafgpu__fail(
+                v, VMAFGPU_ERROR_FEATURE,
+                "feature %s, option %s: requires config.on_heatmap, because the library writes no files", feature->name,
+                option->name);
         if (value == end)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must not be empty",
-                                 option->name, feature->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature %s, option %s: is empty", feature->name,
+                                 option->name);
         e->given_text = value;
         e->given_size = (int)(end - value);
     } else if (option->type == VMAFGPU__WORD) {
@@ -5437,18 +5449,20 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
         if (number < 0 && option->max > 0 && vmafgpu__is_plain_word(value, end, sizeof e->word))
             vmafgpu__message(e->word, sizeof e->word, "%.*s", (int)(end - value), value);
         else if (number < 0)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be one of %s, not '%.*s'",
-                                 option->name, feature->name, option->words, shown, value);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "feature %s, option %s: invalid value ('%.*s'); use one of %s", feature->name,
+                                 option->name, shown, value, option->words);
     } else {
         if (!vmafgpu__parse_option(value, end, &number))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option '%s' of feature '%s' must be a number, not '%.*s'",
-                                 option->name, feature->name, shown, value);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "feature %s, option %s: invalid value ('%.*s'); use a number", feature->name,
+                                 option->name, shown, value);
         if (option->type == VMAFGPU__INTEGER && number > -1e9 && number < 1e9)
             number = (double)(int)number;
         if (!(number >= option->min && number <= option->max))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "option '%s' of feature '%s' must be from %.6g to %.6g, not '%.*s'", option->name,
-                                 feature->name, option->min, option->max, shown, value);
+                                 "feature %s, option %s: out of range ('%.*s'); use %.6g..%.6g", feature->name,
+                                 option->name, shown, value, option->min, option->max);
     }
     e->option[i] = number;
     return VMAFGPU_OK;
@@ -5472,7 +5486,7 @@ static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, co
 /* Initialises an extractor with the defaults of its feature. */
 static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__feature *feature) {
     if (feature->left_out_by)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "this build has no %s (%s)", feature->name,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature %s: not part of this build (%s)", feature->name,
                              feature->left_out_by);
     memset(e, 0, sizeof *e);
     e->feature = feature;
@@ -5515,8 +5529,10 @@ static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extracto
             return VMAFGPU_OK;
         }
     if (v->extractor_count == VMAFGPU__MAX_EXTRACTORS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d features with different options were asked for",
-                             (int)VMAFGPU__MAX_EXTRACTORS);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "config.features: too many features with different options, including those of models; use at most %d",
+            (int)VMAFGPU__MAX_EXTRACTORS);
     v->extractors[v->extractor_count] = *wanted;
     *index = v->extractor_count++;
     return VMAFGPU_OK;
@@ -5568,8 +5584,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* Finds the index of a variant among *count variants; a new variant is appended. what: plural noun for the message if
- * there are too many. */
+/* Finds the index of a variant among *count variants; a new variant is appended. what: message if there are too
+ * many. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -5577,8 +5593,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
     while (k < *count && memcmp(at + (size_t)k * size, variant, size))
         k++;
     if (k == VMAFGPU__MAX_VARIANTS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "more than %d different %s in one context",
-                             (int)VMAFGPU__MAX_VARIANTS, what);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "%s; use at most %d", what, (int)VMAFGPU__MAX_VARIANTS);
     memcpy(at + (size_t)k * size, variant, size);
     *count = k == *count ? k + 1 : *count;
     *index = k;
@@ -6150,7 +6165,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
         return VMAFGPU_OK;
     vmafgpu__threads *t = (vmafgpu__threads *)vmafgpu__take(v, sizeof *t);
     if (!t)
-        return vmafgpu__fail_memory(v, "the threads", sizeof *t);
+        return vmafgpu__fail_memory(v, "threads", sizeof *t);
     int made = vmafgpu__lock_open(&t->lock);
     made += made == 1 && vmafgpu__signal_open(&t->wake);
     made += made == 2 && vmafgpu__signal_open(&t->idle);
@@ -6160,7 +6175,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
         if (made > 0)
             vmafgpu__lock_close(&t->lock);
         vmafgpu__give(v, t);
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "the system gave no lock for the threads");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM, "config.threads: the operating system cannot create a lock");
     }
     t->count = t->next = v->config.threads;
     v->threads = t;
@@ -6168,7 +6183,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
         t->started++;
     if (t->started < useful - 1) { /* the existing threads process all parts */
         vmafgpu__message(warning, sizeof warning,
-                         "the system gave only %d of %d threads (config.threads); these do the work", t->started + 1,
+                         "config.threads: only %d of %d threads can be started; they do all the work", t->started + 1,
                          useful);
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING, warning);
     }
@@ -6205,7 +6220,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
         for (int i = 0; i < count; i++)
             if (run.times[i] != 1)
                 return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
-                                     "config.parallel_for called part %d of %d %d times, not once", i, count,
+                                     "config.parallel_for: calls task %d of %d %d times; call each task once", i, count,
                                      run.times[i]);
         return VMAFGPU_OK;
     }
@@ -6836,7 +6851,7 @@ static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
         return VMAFGPU_OK;
     vmafgpu__colours *colours = v->colours = (vmafgpu__colours *)vmafgpu__take(v, sizeof *colours);
     if (!colours)
-        return vmafgpu__fail_memory(v, "the tables of colours", sizeof *colours);
+        return vmafgpu__fail_memory(v, "colour tables", sizeof *colours);
     vmafgpu__plan_taps(c, 0, &colours->across);
     vmafgpu__plan_taps(c, 1, &colours->down);
     for (int i = 1; i < VMAFGPU__PIXEL_FORMS; i++)
@@ -7512,7 +7527,8 @@ static vmafgpu_result vmafgpu__vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__plan *p = &v->plan;
     p->vif_skips_scale_0 = e->option[VMAFGPU__VIF_SKIP_SCALE0] != 0 && (p->vif_variants == 0 || p->vif_skips_scale_0);
     return vmafgpu__find_variant(v, p->vif_gain_limit, &p->vif_variants, &e->option[VMAFGPU__VIF_GAIN_LIMIT],
-                                 sizeof *p->vif_gain_limit, "vif_enhn_gain_limit", &e->variant);
+                                 sizeof *p->vif_gain_limit, "feature vif: too many values of vif_enhn_gain_limit",
+                                 &e->variant);
 }
 
 /* ---- from sums to columns ---- */
@@ -10328,17 +10344,18 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
               mode = (int)e->option[VMAFGPU__ADM_CSF_MODE];
     const vmafgpu__csf_row *row = NULL;
     if (view_dist * display_height < 3240)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "adm_norm_view_dist * adm_ref_display_height must be 3240 or more, not %.6g",
-                             view_dist * display_height);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature adm: adm_norm_view_dist * adm_ref_display_height is out of range (%.6g); use 3240 or more",
+            view_dist * display_height);
     for (size_t i = 0; i < sizeof vmafgpu__csf_rows / sizeof *vmafgpu__csf_rows; i++)
         if (vmafgpu__csf_rows[i].display_height == display_height && vmafgpu__csf_rows[i].view_dist == view_dist)
             row = &vmafgpu__csf_rows[i];
     if (mode >= 2 && !row)
         return vmafgpu__fail(
             v, VMAFGPU_ERROR_FEATURE,
-            "adm_csf_mode %d has no figures for adm_norm_view_dist %.6g with "
-            "adm_ref_display_height %d; there are (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) and (5, 720)",
+            "feature adm: adm_csf_mode %d has no table for this view (adm_norm_view_dist %.6g, adm_ref_display_height "
+            "%d); use (3, 1080), (5, 1080), (1.5, 2160), (3, 2160), (5, 2160) or (5, 720)",
             mode, view_dist, display_height);
     const int standard_view = mode == 0 && fabs(view_dist * display_height - 3240) < 1e-8;
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -10351,8 +10368,8 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             if (!((double)f <= vmafgpu__csf_limit(s, d)))
                 return vmafgpu__fail(
                     v, VMAFGPU_ERROR_FEATURE,
-                    "adm_csf_mode %d: the contrast sensitivity at scale %d does not fit fixed-point numbers (%.6g); "
-                    "adm_csf_scale can be up to %.2g here and adm_csf_diag_scale up to %.2g",
+                    "feature adm: adm_csf_mode %d makes the contrast sensitivity at scale %d too large for fixed point "
+                    "(%.6g); use adm_csf_scale up to %.2g and adm_csf_diag_scale up to %.2g",
                     mode, s, (double)f, vmafgpu__csf_largest_weight(0, view_dist, display_height),
                     vmafgpu__csf_largest_weight(1, view_dist, display_height));
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
@@ -10370,9 +10387,10 @@ static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     memset(&variant, 0, sizeof variant);
     variant.gain_limit = e->option[VMAFGPU__ADM_GAIN_LIMIT];
     const vmafgpu_result result = vmafgpu__adm_sensitivity(v, e, &variant);
-    return result != VMAFGPU_OK ? result
-                                : vmafgpu__find_variant(v, v->plan.adm, &v->plan.adm_variants, &variant, sizeof variant,
-                                                        "gain limits or contrast sensitivities of adm", &e->variant);
+    return result != VMAFGPU_OK
+               ? result
+               : vmafgpu__find_variant(v, v->plan.adm, &v->plan.adm_variants, &variant, sizeof variant,
+                                       "feature adm: too many gain limits or contrast sensitivities", &e->variant);
 }
 
 /* ---- from sums to columns ---- */
@@ -12520,17 +12538,17 @@ static vmafgpu_result vmafgpu__check_cambi_picture(vmafgpu *v, const vmafgpu__ca
     const int last = VMAFGPU__CAMBI_SCALES - 1, reach = p->window >> 1;
     if (p->width < VMAFGPU__CAMBI_MIN_SIZE && p->height < VMAFGPU__CAMBI_MIN_SIZE)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi needs a picture with %d or more pixels in width or height, not %dx%d",
-                             (int)VMAFGPU__CAMBI_MIN_SIZE, p->width, p->height);
+                             "feature cambi: picture is too small (%dx%d); use %d or more pixels in width or height",
+                             p->width, p->height, (int)VMAFGPU__CAMBI_MIN_SIZE);
     if (p->window > VMAFGPU__CAMBI_MAX_WINDOW)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi would need a window of %d pixels for a picture of %dx%d, and the "
-                             "largest is %d: set cambi_high_res_speedup, or lower window_size",
+                             "feature cambi: window is too large (%d pixels for a picture of %dx%d, at most %d); set "
+                             "cambi_high_res_speedup or lower window_size",
                              p->window, p->width, p->height, (int)VMAFGPU__CAMBI_MAX_WINDOW);
     if (vmafgpu__cambi_size(variant, p->width, last) < reach || vmafgpu__cambi_size(variant, p->height, last) < reach)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi is not defined for a picture of %dx%d: at its smallest scale it would "
-                             "have fewer than %d pixels in width or height, half of the window",
+                             "feature cambi: picture is too small (%dx%d); width and height must be at least %d, half "
+                             "of the window, at the smallest scale",
                              p->width, p->height, reach);
     return VMAFGPU_OK;
 }
@@ -12568,10 +12586,10 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
         source_height = c->height;
     }
     if ((source_width > width && source_height < height) || (source_width < width && source_height > height))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature cambi cannot have a source of %dx%d for an encode of %dx%d: one is wider, "
-                             "the other higher",
-                             source_width, source_height, width, height);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature cambi: source and encode sizes do not match (%dx%d, %dx%d); one is wider, the other is higher",
+            source_width, source_height, width, height);
     const int64_t pixels = (int64_t)width * height;
     variant->halved = (speedup == 1080 && pixels >= 1920 * 1080) || (speedup == 1440 && pixels >= 2560 * 1440) ||
                       (speedup == 2160 && pixels >= 3840 * 2160);
@@ -12590,9 +12608,10 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     variant->base = variant->base > 0 ? variant->base : 0;
     variant->bins = highest + variant->contrasts - variant->base + 1;
     if (variant->bins < 1)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "cambi_vis_lum_threshold %.6g leaves no sample that the feature cambi could look at",
-                             o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE]);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature cambi, option cambi_vis_lum_threshold: excludes all samples (%.6g); use a lower value",
+            o[VMAFGPU__CAMBI_VISIBLE_LUMINANCE]);
     variant->picture[0] = vmafgpu__cambi_picture_of(width, height, window, variant->halved);
     variant->picture[1] = vmafgpu__cambi_picture_of(source_width, source_height, window, variant->halved);
     for (int i = 0; i < 2; i++) {
@@ -12600,7 +12619,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
         if (result != VMAFGPU_OK)
             return result;
         if (!vmafgpu__cambi_sum_fits(variant, &variant->picture[i]))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "a picture of %dx%d is too large for the feature cambi",
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature cambi: picture is too large (%dx%d)",
                                  variant->picture[i].width, variant->picture[i].height);
     }
     return VMAFGPU_OK;
@@ -12610,12 +12629,14 @@ static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
     if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise unused */
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "option 'eotf' of feature 'cambi' must be one of %s, not '%s'",
-                             vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words, e->word);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "feature cambi, option eotf: invalid value ('%s'); use one of %s", e->word,
+                             vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words);
     const vmafgpu_result result = vmafgpu__cambi_resolve(v, e, &variant);
-    return result != VMAFGPU_OK ? result
-                                : vmafgpu__find_variant(v, v->plan.cambi, &v->plan.cambi_variants, &variant,
-                                                        sizeof variant, "sets of options of cambi", &e->variant);
+    return result != VMAFGPU_OK
+               ? result
+               : vmafgpu__find_variant(v, v->plan.cambi, &v->plan.cambi_variants, &variant, sizeof variant,
+                                       "feature cambi: too many sets of options", &e->variant);
 }
 
 static int64_t vmafgpu__cambi_top_count(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p,
@@ -12717,7 +12738,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_funct
         return VMAFGPU_OK;
     v->cambi = (vmafgpu__cambi *)vmafgpu__take(v, sizeof *v->cambi);
     if (!v->cambi)
-        return vmafgpu__fail_memory(v, "the feature cambi", sizeof *v->cambi);
+        return vmafgpu__fail_memory(v, "feature cambi", sizeof *v->cambi);
     v->cambi->functions = functions;
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < v->plan.cambi[i].pictures; k++) {
@@ -12735,7 +12756,7 @@ static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_funct
         if (!e->given_text)
             continue;
         if (!(e->text = (char *)vmafgpu__take(v, size + 1)))
-            return vmafgpu__fail_memory(v, "heatmaps_path", size + 1);
+            return vmafgpu__fail_memory(v, "feature cambi, option heatmaps_path", size + 1);
         memcpy(e->text, e->given_text, size);
         e->given_text = NULL;
     }
@@ -14547,34 +14568,36 @@ static vmafgpu_result vmafgpu__speed_check(vmafgpu *v, const vmafgpu__extractor 
     const double prescale = e->option[VMAFGPU__SPEED_PRESCALE], scale = e->option[VMAFGPU__SPEED_KERNELSCALE];
     if (!vmafgpu__speed_scale_is_known((float)scale))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
-                             "5/3, 1.25, 2.4 and a few more",
-                             (double)(float)scale);
+                             "feature %s, option speed_kernelscale: unsupported value (%.6g); use 1, 1.5, 2, 3, 0.5, "
+                             "2/3, 4/3, 5/3, 1.25, 2.4 or another value that libvmaf supports",
+                             e->feature->name, (double)(float)scale);
     if (x->resampled && fabs(prescale - 1) < 1e-3)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "speed_prescale %.6g is too near 1: libvmaf takes it for 1, but not for the size",
-                             prescale);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature %s, option speed_prescale: too close to 1 (%.6g); use 1, or a difference of 0.001 or more",
+            e->feature->name, prescale);
     if (x->scaled_width < VMAFGPU__SPEED_MIN_SIZE || x->scaled_height < VMAFGPU__SPEED_MIN_SIZE)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature %s needs %s of at least %dx%d pixels, times "
-                             "speed_prescale: here they have %dx%d, times %.6g",
-                             e->feature->name, planes, (int)VMAFGPU__SPEED_MIN_SIZE, (int)VMAFGPU__SPEED_MIN_SIZE,
-                             x->width, x->height, prescale);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature %s: %s are too small (%dx%d, times speed_prescale %.6g); use at least %dx%d after scaling",
+            e->feature->name, planes, x->width, x->height, prescale, (int)VMAFGPU__SPEED_MIN_SIZE,
+            (int)VMAFGPU__SPEED_MIN_SIZE);
     return VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__speed_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__speed_variant variant;
     if (v->config.chroma == VMAFGPU_CHROMA_400)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "the feature speed_chroma, which the models vmaf_v1 use, needs chroma, but "
-                             "config.chroma is 4:0:0");
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature speed_chroma: requires chroma (config.chroma is 4:0:0); the vmaf_v1 models use this feature");
     vmafgpu__speed_resolve(e, vmafgpu__chroma_width(&v->config), vmafgpu__chroma_height(&v->config),
                            (int)e->option[VMAFGPU__SPEED_WEIGHTING], &variant);
     const vmafgpu_result result = vmafgpu__speed_check(v, e, &variant, "chroma planes");
-    return result != VMAFGPU_OK ? result
-                                : vmafgpu__find_variant(v, v->plan.speed, &v->plan.speed_variants, &variant,
-                                                        sizeof variant, "sets of options of speed_chroma", &e->variant);
+    return result != VMAFGPU_OK
+               ? result
+               : vmafgpu__find_variant(v, v->plan.speed, &v->plan.speed_variants, &variant, sizeof variant,
+                                       "feature speed_chroma: too many sets of options", &e->variant);
 }
 
 /* ---- memory ---- */
@@ -14632,7 +14655,7 @@ static vmafgpu_result vmafgpu__speed_open(vmafgpu *v, const vmafgpu__speed_funct
     const uint64_t start = vmafgpu__round_up(sizeof head, VMAFGPU__ALIGNMENT);
     v->speed = (vmafgpu__speed *)vmafgpu__take(v, start + most);
     if (!v->speed)
-        return vmafgpu__fail_memory(v, "the feature speed_chroma", start + most);
+        return vmafgpu__fail_memory(v, "feature speed_chroma", start + most);
     v->speed->v = v;
     v->speed->planes = VMAFGPU__SPEED_PLANES;
     v->speed->functions = functions;
@@ -15917,11 +15940,9 @@ static uint8_t *vmafgpu__speed_past_luma(const vmafgpu *v, const vmafgpu__extrac
 static vmafgpu_result vmafgpu__speed_temporal_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__speed_variant variant;
     if (e->option[VMAFGPU__SPEED_PRESCALE] > 1)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_FEATURE,
-            "speed_prescale %.6g is not defined for speed_temporal: libvmaf has no memory for it; 1 is "
-            "the most",
-            e->option[VMAFGPU__SPEED_PRESCALE]);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "feature speed_temporal, option speed_prescale: out of range (%.6g); use at most 1",
+                             e->option[VMAFGPU__SPEED_PRESCALE]);
     vmafgpu__speed_resolve(e, v->config.width, v->config.height, 0, &variant);
     return vmafgpu__speed_check(v, e, &variant, "frames");
 }
@@ -17522,19 +17543,19 @@ static vmafgpu_result vmafgpu__ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int factor = vmafgpu__ssim_factor(v, e), taps = VMAFGPU__SSIM_TAPS;
     const int w = vmafgpu__ssim_reduced(v->config.width, factor), h = vmafgpu__ssim_reduced(v->config.height, factor);
     if (w < taps || h < taps)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_FEATURE,
-            "float_ssim needs %dx%d pixels or more after it has reduced pictures by its scale; %dx%d by %d "
-            "are %dx%d",
-            taps, taps, v->config.width, v->config.height, factor, w, h);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "feature float_ssim: frames are too small (%dx%d, reduced by %d to %dx%d); use at least "
+                             "%dx%d after the reduction",
+                             v->config.width, v->config.height, factor, w, h, taps, taps);
     return vmafgpu__plan_depth(v, e);
 }
 
 static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int least = VMAFGPU__SSIM_MIN_SIZE;
     if (v->config.width < least || v->config.height < least)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_ms_ssim needs frames of %dx%d or more, not %dx%d", least,
-                             least, v->config.width, v->config.height);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "feature float_ms_ssim: frames are too small (%dx%d); use at least %dx%d", v->config.width,
+                             v->config.height, least, least);
     return vmafgpu__plan_depth(v, e);
 }
 
@@ -18743,7 +18764,8 @@ static const float vmafgpu__psnr_hvs_csf[3][36] = {
 static vmafgpu_result vmafgpu__psnr_hvs_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "psnr_hvs is defined for 8, 10 and 12 bits, not for %d", b);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "feature psnr_hvs: unsupported bit depth (%d); use 8, 10 or 12",
+                             b);
     return vmafgpu__plan_chroma(v, e);
 }
 
@@ -19481,7 +19503,8 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
     const int display_height = (int)e->option[VMAFGPU__FLOAT_ADM_DISPLAY_HEIGHT];
     const double view_dist = e->option[VMAFGPU__FLOAT_ADM_VIEW_DIST];
     if (c->width < 17 || c->height < 17)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "float_adm is defined from 17x17 on, not for %dx%d", c->width,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                             "feature float_adm: frames are too small (%dx%d); use at least 17x17", c->width,
                              c->height);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         for (int d = 0; d < 2; d++) {
@@ -20422,7 +20445,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
-               ? "this processor's own reciprocals (config.float_reciprocal)"
+               ? "config.float_reciprocal uses instructions of this processor"
                : NULL;
 }
 
@@ -21502,7 +21525,7 @@ static const vmafgpu__gpu_measured vmafgpu__gpu_ciede_measure = {
     VMAFGPU__SET(enqueue, vmafgpu__gpu_ciede_enqueue),
     VMAFGPU__SET(finalise, vmafgpu__gpu_ciede_finalise),
     VMAFGPU__SET(recompute, vmafgpu__gpu_ciede_recompute),
-    VMAFGPU__SET(failure, "too many pixels of ciede are in doubt"),
+    VMAFGPU__SET(failure, "feature ciede has too many uncertain pixels"),
 };
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_ciede = {
     VMAFGPU__SET(stream, { 2, 2 }), VMAFGPU__SET(starts_clear, 0),
@@ -22000,12 +22023,13 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
     const int uv = e->option[VMAFGPU__FLOAT_MOTION_UV] != 0;
     vmafgpu_result result = vmafgpu__plan_depth(v, e);
     if (result == VMAFGPU_OK && uv && v->config.chroma == VMAFGPU_CHROMA_400)
-        result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "motion_add_uv needs chroma, but config.chroma is 4:0:0");
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                               "feature float_motion, option motion_add_uv: requires chroma (config.chroma is 4:0:0)");
     if (result == VMAFGPU_OK && uv && e->option[VMAFGPU__FLOAT_MOTION_SCALE1] != 0 &&
         v->config.chroma != VMAFGPU_CHROMA_444)
         result = vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                               "motion_add_uv with motion_add_scale1 is defined for 4:4:4 only: with "
-                               "others libvmaf shrinks chroma from wrong rows");
+                               "feature float_motion, option motion_add_uv: requires 4:4:4 with motion_add_scale1, "
+                               "because libvmaf reads wrong rows of smaller chroma planes");
     if (vmafgpu__float_motion_is_zero(e))
         return result;
     e->needs_chroma = uv;
@@ -22728,22 +22752,23 @@ static vmafgpu_result vmafgpu__float_vif_plan(vmafgpu *v, vmafgpu__extractor *e)
         return result;
     if (!vmafgpu__speed_scale_is_known((float)kernelscale))
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "vif_kernelscale %.6g is none of those that libvmaf knows: 1, 1.5, 2, 3, 0.5, 2/3, 4/3, "
-                             "5/3, 1.25, 2.4 and a few more",
+                             "feature float_vif, option vif_kernelscale: unsupported value (%.6g); use 1, 1.5, 2, 3, "
+                             "0.5, 2/3, 4/3, 5/3, 1.25, 2.4 or another value that libvmaf supports",
                              kernelscale);
     vmafgpu__float_vif_resolve(v, e, &s);
     if (s.resampled && s.method == VMAFGPU__SPEED_BILINEAR && s.w[0] > 7680)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                             "vif_prescale_method bilinear makes pictures of at most 7680 columns, not of %d", s.w[0]);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_FEATURE,
+            "feature float_vif, option vif_prescale_method: bilinear makes too many columns (%d); use at most 7680",
+            s.w[0]);
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++) {
         const int least = s.reach[scale] + 1, from = scale ? scale - 1 : 0;
         if (s.w[scale] < least || s.h[scale] < least || s.w[from] < least || s.h[from] < least)
-            return vmafgpu__fail(
-                v, VMAFGPU_ERROR_FEATURE,
-                "float_vif's kernel of %d taps at scale %d needs a picture of at least %dx%d pixels there: "
-                "here it has %dx%d, of %dx%d times vif_prescale %.6g",
-                2 * s.reach[scale] + 1, scale, least, least, s.w[scale], s.h[scale], v->config.width, v->config.height,
-                prescale);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "feature float_vif: picture is too small at scale %d (%dx%d, from %dx%d times "
+                                 "vif_prescale %.6g); use at least %dx%d there, for a filter of %d taps",
+                                 scale, s.w[scale], s.h[scale], v->config.width, v->config.height, prescale, least,
+                                 least, 2 * s.reach[scale] + 1);
     }
     return VMAFGPU_OK;
 }
@@ -23358,7 +23383,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);
-    return x.resampled && x.h[0] > 65535 ? "vif_prescale to more than 65535 rows" : NULL;
+    return x.resampled && x.h[0] > 65535 ? "vif_prescale makes more than 65535 rows" : NULL;
 }
 
 static const vmafgpu__gpu_measured vmafgpu__gpu_float_vif_measure = {
@@ -24182,9 +24207,9 @@ static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
         scratch = needed > scratch ? needed : scratch;
     }
     if (state && !(v->cpu->states = (unsigned char *)vmafgpu__take(v, state)))
-        return vmafgpu__fail_memory(v, "what features keep", state);
+        return vmafgpu__fail_memory(v, "feature state", state);
     if (scratch && !(v->cpu->scratch = vmafgpu__take(v, scratch)))
-        return vmafgpu__fail_memory(v, "what features work with", scratch);
+        return vmafgpu__fail_memory(v, "feature scratch memory", scratch);
     unsigned char *at = v->cpu->states;
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK; i++) {
@@ -24209,7 +24234,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
     unsigned char *base = (unsigned char *)vmafgpu__take(v, carver.used);
     if (!base)
-        return vmafgpu__fail_memory(v, "the planes of a frame pair", carver.used);
+        return vmafgpu__fail_memory(v, "planes of a frame pair", carver.used);
     v->cpu = (vmafgpu__cpu *)(void *)base;
     carver.base = base;
     carver.used = 0;
@@ -24253,7 +24278,7 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
         const uint64_t size = 2 * PAIRS * (uint64_t)layout.size;
         v->cpu->lent = (unsigned char *)vmafgpu__take(v, size);
         if (!v->cpu->lent)
-            return vmafgpu__fail_memory(v, "the frames to lend", size);
+            return vmafgpu__fail_memory(v, "lent frames", size);
         v->lending.memory = v->cpu->lent;
         v->lending.size = (size_t)size;
     }
@@ -24334,7 +24359,8 @@ static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
 static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which,
                                                    const vmafgpu_frame *frame, const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
-    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, but %s", function, which, image ? image : what, why);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is %s, which %s", function, which, image ? image : what,
+                         why);
 }
 
 /* Whether an address is in lent memory. */
@@ -24348,12 +24374,13 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
                                            ptrdiff_t pitch, ptrdiff_t row, int rows) {
     const ptrdiff_t most = PTRDIFF_MAX / rows;
     if (pitch && pitch > -row && pitch < row)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pitch[%d] is %lld bytes, but a row takes %lld",
-                             function, which, plane, (long long)pitch, (long long)row);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: %s.pitch[%d] is too small (%lld bytes); a row has %lld bytes", function, which, plane,
+                             (long long)pitch, (long long)row);
     if (pitch > most || pitch < -most)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s: %s.pitch[%d] is %lld bytes, but %d rows can be %lld apart at most", function, which,
-                             plane, (long long)pitch, rows, (long long)most);
+                             "%s: %s.pitch[%d] is too large (%lld bytes); %d rows can be at most %lld bytes apart",
+                             function, which, plane, (long long)pitch, rows, (long long)most);
     return VMAFGPU_OK;
 }
 
@@ -24372,14 +24399,14 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
                                             const vmafgpu_frame *frame) {
     const vmafgpu_colour *colour = &v->config.colour;
     if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %d, which is none of vmafgpu_pixels",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is invalid (%d); use a value of vmafgpu_pixels",
                              function, which, (int)frame->pixels);
     if (frame->pixels && !colour->matrix)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is %s, but config.colour.matrix is not stated",
-                             function, which, vmafgpu__pixel_names[frame->pixels]);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels requires config.colour.matrix (%s)", function,
+                             which, vmafgpu__pixel_names[frame->pixels]);
     if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s: %s.pixels is RGBA16F, but config.colour.transfer is not stated", function, which);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels requires config.colour.transfer (RGBA16F)",
+                             function, which);
     return VMAFGPU_OK;
 }
 
@@ -24395,13 +24422,13 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
         return result;
     const char *image = vmafgpu__image_name(frame);
     if ((int)frame->memory < VMAFGPU_MEMORY_HOST || frame->memory > VMAFGPU_MEMORY_ARRAY)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is %d, which is no kind of memory", function,
-                             which, (int)frame->memory);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.memory is invalid (%d); use a value of vmafgpu_memory",
+                             function, which, (int)frame->memory);
     if (frame->memory >= VMAFGPU_MEMORY_DEVICE) {
-        const vmafgpu_result fits =
-            v->backend->check_device_frame
-                ? v->backend->check_device_frame(v, function, which, frame)
-                : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory", "the backend is the CPU");
+        const vmafgpu_result fits = v->backend->check_device_frame
+                                        ? v->backend->check_device_frame(v, function, which, frame)
+                                        : vmafgpu__refuse_device_frame(v, function, which, frame, "in device memory",
+                                                                       "the CPU backend cannot read");
         if (fits != VMAFGPU_OK || image)
             return fits;
     }
@@ -24420,8 +24447,8 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
         const ptrdiff_t row =
             (ptrdiff_t)vmafgpu__chroma_width(&v->config) * v->config.bytes_per_sample * (interleaved ? 2 : 1);
         if (!frame->data[i])
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but %s looks at chroma", function,
-                                 which, i, looking->name);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but feature %s requires chroma",
+                                 function, which, i, looking->name);
         const vmafgpu_result result =
             vmafgpu__image_name(frame)
                 ? VMAFGPU_OK
@@ -24445,11 +24472,10 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
             return result;
         if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
             memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
-            return vmafgpu__fail(
-                v, VMAFGPU_ERROR_ARGUMENT,
-                "%s: the %s frame is in lent memory, but is not the one that "
-                "vmafgpu_acquire_pair() gave for it: pairs are pushed in the order in which they were lent, each once",
-                v->subject, i ? "distorted" : "reference");
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                 "%s, %s: is in lent memory, but is not the frame that vmafgpu_acquire_pair() lent for "
+                                 "this pair; push lent pairs in order, each once",
+                                 v->subject, i ? "distorted" : "reference");
     }
     return VMAFGPU_OK;
 }
@@ -24901,7 +24927,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
     if (!library) {
-        vmafgpu__message(reason, size, "the driver library %.200s cannot be loaded", path ? path : vendor->library);
+        vmafgpu__message(reason, size, "driver library %.200s cannot be loaded", path ? path : vendor->library);
         return NULL;
     }
     void *found[VMAFGPU__DRIVER_COUNT];
@@ -24910,7 +24936,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         const int is_optional = !symbol || symbol[0] == '?';
         found[i] = symbol ? vmafgpu__library_symbol(library, symbol + is_optional) : NULL;
         if (!found[i] && !is_optional) {
-            vmafgpu__message(reason, size, "the driver library has no %s: it does not fit", symbol);
+            vmafgpu__message(reason, size, "driver library has no %s; install a newer driver", symbol);
             vmafgpu__library_close(library);
             return NULL;
         }
@@ -25111,7 +25137,7 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const 
     image->data = state ? (char *)vmafgpu__take(v, blob->size + (size_t)1) : NULL;
     if (is_good && !image->data) {
         vmafgpu__give(v, state);
-        vmafgpu__message(reason, size, "no host memory to unpack kernels: %.1f MB",
+        vmafgpu__message(reason, size, "kernels: out of host memory (%.1f MB)",
                          (double)(end + text_space + blob->size) / 1e6);
         return 0;
     }
@@ -25127,9 +25153,9 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const 
     }
     vmafgpu__give(v, state);
     image->size = is_good ? blob->size : 0;
-    vmafgpu__message(image->name, sizeof image->name, "the %s of %.220s", blob->target, name);
+    vmafgpu__message(image->name, sizeof image->name, "%s of %.220s", blob->target, name);
     if (!is_good)
-        vmafgpu__message(reason, size, "%.250s is damaged: its checksum is wrong", image->name);
+        vmafgpu__message(reason, size, "%.250s: is damaged; its checksum is wrong", image->name);
     return is_good;
 }
 
@@ -25139,7 +25165,7 @@ static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *ima
                                                  const char *name) {
     image->data = (char *)vmafgpu__take(v, size + 1);
     if (!image->data)
-        return vmafgpu__fail_memory(v, "the GPU's kernels", size);
+        return vmafgpu__fail_memory(v, "GPU kernels", size);
     memcpy(image->data, data, size);
     image->size = size;
     vmafgpu__message(image->name, sizeof image->name, "%s", name);
@@ -25157,7 +25183,7 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     if (size >= 0 && size <= VMAFGPU__LARGEST_IMAGE && fseek(file, 0, SEEK_SET) == 0) {
         image->data = (char *)vmafgpu__take(v, (size_t)size + 1);
         if (!image->data) {
-            result = vmafgpu__fail_memory(v, "the GPU's kernels", (size_t)size);
+            result = vmafgpu__fail_memory(v, "GPU kernels", (size_t)size);
         } else {
             image->size = fread(image->data, 1, (size_t)size, file);
             result = VMAFGPU_OK;
@@ -25178,7 +25204,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
         return i ? VMAFGPU_END : vmafgpu__image_from_file(v, image, c->kernels_path);
     if (vendor->blobs) {
         image->blobs = vendor->blobs;
-        vmafgpu__message(image->name, sizeof image->name, "what is compiled in");
+        vmafgpu__message(image->name, sizeof image->name, "compiled-in kernels");
         return i ? VMAFGPU_END : VMAFGPU_OK;
     }
     if (!vendor->image_files[i])
@@ -25191,11 +25217,10 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
-        vmafgpu__message(reason, size, "config.gpu.kernels_path: %.400s cannot be read", v->config.gpu.kernels_path);
+        vmafgpu__message(reason, size, "config.gpu.kernels_path: cannot be read (%.400s)", v->config.gpu.kernels_path);
     else
         vmafgpu__message(reason, size,
-                         "no kernels were found: build %s with `make blobs` and put it beside the "
-                         "program",
+                         "no kernels found (%s); build them with `make blobs` and put the file beside the program",
                          files[0]);
 }
 
@@ -25355,7 +25380,7 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
         slot->map.shares = NULL;
     }
     v->gpu->is_dead = 1;
-    vmafgpu__message(v->note, sizeof v->note, "the GPU failed: %s", why);
+    vmafgpu__message(v->note, sizeof v->note, "GPU: %s", why);
     if (!v->is_open) /* vmafgpu_open() reports the failure itself */
         return;
     if (v->whole)
@@ -25369,7 +25394,7 @@ static void vmafgpu__gpu_die(vmafgpu *v, const char *what, int error) {
     if (g->is_dead)
         return;
     const char *name = g->vendor->error_name(g, error);
-    vmafgpu__message(why, sizeof why, "%s returned %d (%.80s)", what, error, name ? name : "unknown error");
+    vmafgpu__message(why, sizeof why, "%s failed (%d, %.80s)", what, error, name ? name : "unknown error");
     vmafgpu__gpu_stop(v, why);
 }
 
@@ -25632,8 +25657,8 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
         if (error == INVALID_VALUE || error == INVALID_HANDLE) {
             vmafgpu__unmake_surfaces(v, slot, before);
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: the driver makes no surface of data[%d], which should be a CUarray "
-                                 "that was made with CUDA_ARRAY3D_SURFACE_LDST (%d)",
+                                 "%s, %s: driver creates no surface of data[%d] (%d); use a CUarray created with "
+                                 "CUDA_ARRAY3D_SURFACE_LDST",
                                  v->subject, name, i, error);
         }
         if (!vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_surface_create, error))
@@ -25940,7 +25965,7 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     void *stream = g->slots[0].streams[0];
     unsigned char *tables = (unsigned char *)vmafgpu__take(v, k->tables_size);
     if (!tables) {
-        vmafgpu__message(reason, size, "no host memory for the tables");
+        vmafgpu__message(reason, size, "tables: out of host memory");
         return 0;
     }
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
@@ -26262,13 +26287,13 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
             continue;
         if (a->frame->memory < promised)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: the frame is in %s memory, but config.gpu.frame_memory is %s", v->subject,
-                                 a->name, vmafgpu__memory_names[a->frame->memory], vmafgpu__memory_names[promised]);
+                                 "%s, %s: is in %s memory, but config.gpu.frame_memory is %s", v->subject, a->name,
+                                 vmafgpu__memory_names[a->frame->memory], vmafgpu__memory_names[promised]);
         if (vmafgpu__is_staged(v, a->frame, a->has_chroma) && !v->gpu->staged_single)
             return vmafgpu__fail(
                 v, VMAFGPU_ERROR_ARGUMENT,
-                "%s, %s: a negative or huge pitch in pinned memory needs config.gpu.frame_memory to be host",
-                v->subject, a->name);
+                "%s, %s: pitch is negative or huge in pinned memory; set config.gpu.frame_memory to host", v->subject,
+                a->name);
     }
     return VMAFGPU_OK;
 }
@@ -26527,8 +26552,7 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "vmafgpu_acquire_pair: config.gpu.frame_memory is %s, so that there is no host memory "
-                             "to lend",
+                             "vmafgpu_acquire_pair: there is no host memory to lend (config.gpu.frame_memory is %s)",
                              vmafgpu__memory_names[v->config.gpu.frame_memory]);
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
@@ -26612,8 +26636,8 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
             v->subject[0] = '\0';
             return vmafgpu__illegal_sample(v, is_reference ? "reference" : "distorted", frame, 0, y);
         }
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "a %s sample of the %s does not fit %d bits",
-                         outcome->illegal & 3 ? "luma" : "chroma", is_reference ? "reference" : "distorted frame",
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: %s sample exceeds %d bits",
+                         is_reference ? "reference" : "distorted", outcome->illegal & 3 ? "luma" : "chroma",
                          v->config.bit_depth);
 }
 
@@ -26669,8 +26693,8 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->distorted_ring;
     vmafgpu__upload uploads[3];
     if (v->lending.count >= g->flight)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent: push one first", v->subject,
-                             g->flight);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent; push a lent pair first",
+                             v->subject, g->flight);
     uploads[0] = vmafgpu__upload_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
     uploads[1] = vmafgpu__upload_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
                                     vmafgpu__device_plane(g, g->device_references, r), 1, 1);
@@ -26818,27 +26842,25 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
             error = g->driver.stream_wait_event(stream, g->slots[i].done, 0);
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
-    return error == 0 ? VMAFGPU_OK
-                      : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                      "vmafgpu_stream_wait: the driver refused the stream "
-                                      "(%d)",
-                                      error);
+    return error == 0
+               ? VMAFGPU_OK
+               : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
 /* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
-        return "surfaces hold pixels of four components, or planes: see frame.pixels";
+        return "cannot hold RGB24; use pixels of four components, or planes";
     if (image && !v->gpu->vendor->has_surfaces)
-        return "with HIP frames are in linear memory: copy it there";
+        return "HIP does not support; copy it to linear memory";
     if (is_one_of_many && (image || frame->pixels))
-        return image ? "with several GPUs there are none"
-                     : "with several GPUs frames in RGB are in host or pinned memory";
+        return image ? "several GPUs do not support; use host or pinned memory"
+                     : "several GPUs cannot read from device memory; use host or pinned memory";
     if (image && !frame->pixels && !v->gpu->has_surfaces)
-        return "for planes of YUV config.gpu.frame_memory must be surface, or config.colour stated";
+        return "requires config.gpu.frame_memory surface, or config.colour, for planes of YUV";
     if (image && !frame->pixels && !vmafgpu__has_plane_surfaces(&v->config))
-        return "samples of 8 bits are bytes there: config.bytes_per_sample must be 1";
+        return "holds samples of 8 bits as bytes; set config.bytes_per_sample to 1";
     return NULL;
 }
 
@@ -26884,8 +26906,8 @@ static void vmafgpu__list_target(vmafgpu__targets *seen, const char *target, siz
 
 static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const vmafgpu__targets *seen, char *reason,
                                        size_t size) {
-    vmafgpu__message(reason, size, "%.150s has no kernels for this device, a %s, only for %s", name,
-                     v->gpu->architecture, seen->list[0] ? seen->list : "none at all");
+    vmafgpu__message(reason, size, "%.150s: has no kernels for this device (%s); its targets are %s", name,
+                     v->gpu->architecture, seen->list[0] ? seen->list : "none");
 }
 
 /* Loads the best blob that the driver accepts: a driver older than the machine code may still accept PTX. */
@@ -26932,7 +26954,7 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     count = vmafgpu__read_container(image, blobs);
     if (count >= 0)
         return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
-    vmafgpu__message(reason, size, "%.200s is cut off or damaged", image->name);
+    vmafgpu__message(reason, size, "%.200s: is truncated or damaged", image->name);
     return 0;
 }
 
@@ -27096,16 +27118,16 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
         g->memory = 0;
         (void)g->driver.memory_info(&available, &total);
         vmafgpu__message(reason, size,
-                         "this context needs %.1f MB of device memory, and of %.1f MB %.1f are free "
-                         "(config.gpu.batch is %d, config.gpu.queue_depth %d)",
-                         (double)g->memory_size / 1e6, (double)total / 1e6, (double)available / 1e6, g->batch,
+                         "device memory: out of memory (%.1f MB required, %.1f of %.1f MB free); lower "
+                         "config.gpu.batch (%d) or config.gpu.queue_depth (%d)",
+                         (double)g->memory_size / 1e6, (double)available / 1e6, (double)total / 1e6, g->batch,
                          g->queue);
         return 0;
     }
     void *pinned = NULL;
     error = g->driver.pinned_take(&pinned, g->pinned_size, 0);
     if (error != 0) {
-        vmafgpu__message(reason, size, "this context needs %.1f MB of pinned host memory, which the system refused",
+        vmafgpu__message(reason, size, "pinned host memory: out of memory (%.1f MB required)",
                          (double)g->pinned_size / 1e6);
         return 0;
     }
@@ -27148,7 +27170,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     g->kept = kept ? (unsigned char *)vmafgpu__take(v, kept) : NULL;
     if (g->items && g->outcomes && g->words && (g->kept || !kept))
         return 1;
-    vmafgpu__message(reason, size, "no host memory for pairs on their way");
+    vmafgpu__message(reason, size, "pairs in flight: out of host memory");
     return 0;
 }
 
@@ -27462,13 +27484,12 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     if (g->is_dead)
         return 0;
     if (!wrong && t->lacks_memory) {
-        vmafgpu__message(reason, size, "no host memory for the self-test");
+        vmafgpu__message(reason, size, "self-test: out of host memory");
         return 0;
     }
     if (wrong) {
         vmafgpu__message(reason, size,
-                         "self-test: what the kernel %s computes on %s (%s) is not what the CPU does: the driver "
-                         "or the card is at fault",
+                         "self-test: kernel %s computes wrong values on %s (%s); update the driver or check the card",
                          wrong, g->name, g->driver_name);
         return 0;
     }
@@ -27488,7 +27509,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         (void)vmafgpu__test_plan(t, v, v->config.width, v->config.height);
     const char *missing = vmafgpu__find_kernels(t, g->context.form);
     if (missing) {
-        vmafgpu__message(reason, size, "self-test: the kernel %s is not there", missing);
+        vmafgpu__message(reason, size, "self-test: kernel %s is missing", missing);
         return 0;
     }
     t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
@@ -27502,7 +27523,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         uint64_t device = 0;
         unsigned char *host = (unsigned char *)vmafgpu__take(t, all);
         if (!host)
-            vmafgpu__message(reason, size, "no host memory for the self-test");
+            vmafgpu__message(reason, size, "self-test: out of host memory");
         else if (VMAFGPU__GPU_CALL(t, memory_take, (&device, all)))
             is_good = vmafgpu__test_sums(t, host, device, space, pitch, reason, size);
 #ifndef VMAFGPU_NO_RGB
@@ -27515,7 +27536,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         vmafgpu__cpu_close(t);
     }
     if ((!vmafgpu__gpu_clear(t, 1) || error) && is_good) {
-        vmafgpu__message(reason, size, "self-test: the driver does not take back what it gave");
+        vmafgpu__message(reason, size, "self-test: driver cannot free the memory or objects of the test");
         is_good = 0;
     }
     if (g->is_dead)
@@ -27551,7 +27572,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         is_good = vmafgpu__test_context(t, v, reason, size);
         v->gpu->tested = g->tested;
     } else {
-        vmafgpu__message(reason, size, "no host memory for the self-test");
+        vmafgpu__message(reason, size, "self-test: out of host memory");
     }
     if (g) {
         v->lacks_memory |= t->lacks_memory;
@@ -27570,7 +27591,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
     if (!vmafgpu__atomic_get(&v->is_unwanted))
         return 1;
-    vmafgpu__message(reason, size, "the context was closed before the GPU was open");
+    vmafgpu__message(reason, size, "the context is closed before the GPU is open");
     return 0;
 }
 
@@ -27583,7 +27604,7 @@ static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
                       g->driver.surface_create && g->driver.surface_destroy &&
                       (v->colours || v->config.gpu.frame_memory == VMAFGPU_MEMORY_SURFACE);
     if (v->config.gpu.frame_memory == VMAFGPU_MEMORY_SURFACE && !g->has_surfaces) {
-        vmafgpu__message(reason, size, "config.gpu.frame_memory is surface, and there are none here");
+        vmafgpu__message(reason, size, "config.gpu.frame_memory: surfaces are not supported by the driver");
         return 0;
     }
     if (v->config.gpu.vif_arithmetic)
@@ -27615,17 +27636,15 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
         error = g->driver.device_count(&count);
     if (error != 0 || count == 0) {
         const char *name = g->vendor->error_name(g, error);
-        vmafgpu__message(reason, size, "the driver found no device (%d%s%.60s)", error, name ? ", " : "",
-                         name ? name : "");
+        vmafgpu__message(reason, size, "driver finds no device (%d%s%.60s)", error, name ? ", " : "", name ? name : "");
         return 0;
     }
     v->gpu_count = count;
     if (v->on_found)
         v->on_found(v);
     if (!c->cuda_context && c->device >= count) {
-        vmafgpu__message(reason, size, "config.gpu.%s %d, but there %s %d device%s",
-                         c->device_count ? "devices names" : "device is", c->device, count == 1 ? "is" : "are", count,
-                         count == 1 ? "" : "s");
+        vmafgpu__message(reason, size, "config.gpu.%s: no such device (%d); the number of devices is %d",
+                         c->device_count ? "devices" : "device", c->device, count);
         return 0;
     }
     g->has_device = vmafgpu__is_wanted_still(v, reason, size) && g->vendor->open(v, reason, size);
@@ -27660,7 +27679,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
     vmafgpu__gpu *g = (vmafgpu__gpu *)vmafgpu__take(v, size);
     if (!g)
-        return vmafgpu__fail_memory(v, "the GPU backend", size);
+        return vmafgpu__fail_memory(v, "GPU backend", size);
     v->gpu = g;
     v->note[0] = '\0';
     g->vendor = vendor;
@@ -27727,8 +27746,8 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
         const char *name = g->vendor->error_name(g, error);
         g->module = NULL;
         log[strcspn(log, "\r\n")] = '\0';
-        vmafgpu__message(reason, size, "the driver does not take %.150s: %d (%.60s) %.150s", image->name, error,
-                         name ? name : "", log);
+        vmafgpu__message(reason, size, "%.150s: driver rejects the kernels (%d%s%.60s)%s%.150s", image->name, error,
+                         name ? ", " : "", name ? name : "", log[0] ? ": " : "", log);
         return 0;
     }
     for (; found > VMAFGPU__FORM_PLAIN; found--) {
@@ -27739,8 +27758,8 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
     const char *missing = vmafgpu__find_kernels(v, (vmafgpu__kernel_form)found);
     if (!missing)
         return 1;
-    vmafgpu__message(reason, size, "%.200s has no kernel %s: it belongs to another version of vmafgpu.h", image->name,
-                     missing);
+    vmafgpu__message(reason, size, "%.200s: kernel %s is missing; build the kernels with this version of vmafgpu.h",
+                     image->name, missing);
     (void)g->driver.module_unload(g->module);
     g->module = NULL;
     return 0;
@@ -27926,13 +27945,13 @@ static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *rea
     if (vmafgpu__is_machine_code(image))
         return vmafgpu__load_module(v, image, VMAFGPU__FORM_MATRIX, 2, options, values, log, reason, size);
     if (!vmafgpu__is_whole_text(image)) {
-        vmafgpu__message(reason, size, "%.200s is no image of vmafgpu's kernels, or is cut off", image->name);
+        vmafgpu__message(reason, size, "%.200s: is not a file of vmafgpu kernels, or is truncated", image->name);
         return 0;
     }
     const long target = vmafgpu__text_target(image);
     const int capability = vmafgpu__cuda_of(v->gpu)->capability;
     if (target > capability) {
-        vmafgpu__message(reason, size, "%.200s is for compute capability %ld.%ld and up, the device has %d.%d",
+        vmafgpu__message(reason, size, "%.200s: requires compute capability %ld.%ld or higher (the device has %d.%d)",
                          image->name, target / 10, target % 10, capability / 10, capability % 10);
         return 0;
     }
@@ -28031,7 +28050,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     v->gpu->device = v->config.gpu.device;
     if (!v->config.gpu.cuda_context)
         return 1;
-    vmafgpu__message(reason, size, "config.gpu.cuda_context is a CUDA context");
+    vmafgpu__message(reason, size, "config.gpu.cuda_context: not supported by HIP; set config.gpu.device");
     return 0;
 }
 
@@ -28088,7 +28107,7 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     int version = 0;
     memset(properties, 0, sizeof properties);
     if (is_old && !g->driver.old_properties) {
-        vmafgpu__message(reason, size, "the driver library has no hipGetDeviceProperties");
+        vmafgpu__message(reason, size, "driver library has no hipGetDeviceProperties; install a newer driver");
         return 0;
     }
     if (is_old ? !VMAFGPU__GPU_CALL(v, old_properties, (properties, g->device))
@@ -28112,8 +28131,8 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
     if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
-    vmafgpu__message(reason, size, "the device is none that there are kernels for: '%s', waves of %d lanes",
-                     g->architecture, g->context.lanes);
+    vmafgpu__message(reason, size, "device is not supported ('%s', waves of %d lanes)", g->architecture,
+                     g->context.lanes);
     return 0;
 }
 
@@ -28237,9 +28256,7 @@ static int vmafgpu__hip_load_image(vmafgpu *v, vmafgpu__image *image, char *reas
         image->data = NULL;
         return 1;
     }
-    vmafgpu__message(reason, size,
-                     "%.200s is neither a code object of vmafgpu's kernels nor a bundle of some, or is "
-                     "cut off",
+    vmafgpu__message(reason, size, "%.200s: is neither a code object nor a bundle of vmafgpu kernels, or is truncated",
                      image->name);
     return 0;
 }
@@ -28737,8 +28754,8 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
         const int is_on_peer = device != g->device;
         if (!g->is_plain && (is_on_peer || (v->fleet->count > 1 && v->fleet->history)))
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: GPUs copy frames in device memory from one to the other only "
-                                 "if these are bytes at 8 bits, else words with samples in the low bits",
+                                 "%s, %s: GPUs cannot copy device frames of this format from each other; use bytes at "
+                                 "8 bits, or words with samples in the low bits",
                                  v->subject, names[i]);
         job->peer |= is_on_peer << i;
     }
@@ -28883,7 +28900,8 @@ static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
 
 static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     (void)stream, (void)position;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_stream_wait: with config.gpu.%s there is vmafgpu_wait() only",
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                         "vmafgpu_stream_wait: not supported with config.gpu.%s; use vmafgpu_wait()",
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
@@ -28893,7 +28911,7 @@ static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *
     if (!vmafgpu__fleet_has_gpu(v->fleet))
         return vmafgpu__refuse_device_frame(
             v, function, which, frame, "in device memory",
-            "the CPU scores until the GPU is open: config.gpu.frame_memory must be device then");
+            "the CPU cannot read until the GPU is open; set config.gpu.frame_memory to device");
     const char *why = vmafgpu__why_unreadable(v->fleet->units[0].context, frame, v->fleet->count > 1);
     return why ? vmafgpu__refuse_device_frame(v, function, which, frame, vmafgpu__pixel_names[frame->pixels], why)
                : VMAFGPU_OK;
@@ -29010,7 +29028,7 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     if (!t) {
         t = vmafgpu__new_unit(v);
         if (!t)
-            return vmafgpu__fail_memory(v, "one more GPU", sizeof *t);
+            return vmafgpu__fail_memory(v, "GPU context", sizeof *t);
         t->config.gpu.device = device;
         t->config.backend = backend;
 #ifndef VMAFGPU_NO_THREADS
@@ -29046,7 +29064,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
         if (result != VMAFGPU_OK && (!is_all || result != VMAFGPU_ERROR_BACKEND))
             return result;
         if (result != VMAFGPU_OK)
-            vmafgpu__message(left_out, sizeof left_out, "GPU %d is not used: %.440s", i, v->note);
+            vmafgpu__message(left_out, sizeof left_out, "GPU %d: not used: %.440s", i, v->note);
     }
     if (!f->count)
         return VMAFGPU_ERROR_BACKEND;
@@ -29072,7 +29090,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
-        return vmafgpu__fail_memory(v, "the CPU beside the GPU", sizeof *t);
+        return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
         t->config.threads = t->config.gpu.copy_threads; /* so that a pair is short when the GPU becomes ready */
     t->backend = &vmafgpu__cpu_backend;
@@ -29086,7 +29104,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
-        return vmafgpu__fail_memory(v, "the GPUs", sizeof *v->fleet);
+        return vmafgpu__fail_memory(v, "list of GPUs", sizeof *v->fleet);
     const vmafgpu_result result = v->config.gpu.device_count ? vmafgpu__open_devices(v) : vmafgpu__open_both(v);
     if (result != VMAFGPU_OK)
         vmafgpu__fleet_close(v);
@@ -29218,14 +29236,15 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     int64_t offset;
     const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
     if (chunk >= VMAFGPU__MAX_CHUNKS)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "the clip is too long");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "clip: has too many frames; call vmafgpu_flush() and vmafgpu_reset()");
     if (v->chunks[chunk])
         return VMAFGPU_OK;
     const uint64_t rows = (uint64_t)VMAFGPU__FIRST_CHUNK_ROWS << chunk;
     const uint64_t row_size = sizeof(double) * (uint64_t)vmafgpu__row_size(v);
     const uint64_t size = rows <= UINT64_MAX / row_size ? rows * row_size : UINT64_MAX;
     v->chunks[chunk] = (double *)vmafgpu__take(v, size);
-    return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "the score list", size);
+    return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "score list", size);
 }
 
 /* Returns the number of rows for frames 0..frames-1. */
@@ -29411,7 +29430,7 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
             return;
         if (result != VMAFGPU_OK) {
             memset(&sums, 0, sizeof sums);
-            vmafgpu__message(v->failure, sizeof v->failure, "%s %lld: %.440s", index < 0 ? "seed" : "frame",
+            vmafgpu__message(v->failure, sizeof v->failure, "%s %lld, %.440s", index < 0 ? "preceding frame" : "frame",
                              (long long)(index < 0 ? position : index), v->error);
             v->failed_position = position;
             v->failed_result = result;
@@ -29460,7 +29479,7 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     const int max_edit_size = v->config.max_edit_size;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s is %d, and this build has no edits (VMAFGPU_NO_EDITS)",
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s: edits are not part of this build (%d, VMAFGPU_NO_EDITS)",
                          max_edit_size || !v->config.map_block_size ? "max_edit_size" : "map_block_size",
                          max_edit_size ? max_edit_size : v->config.map_block_size);
 }
@@ -30192,23 +30211,27 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
     const int most = c->max_edit_size;
     if (edit->width < 1 || edit->height < 1 || edit->width > most || edit->height > most || edit->x < 0 ||
         edit->y < 0 || edit->x > c->width - edit->width || edit->y > c->height - edit->height)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_ARGUMENT,
-            "%s: edits[%d], %dx%d at column %d, row %d, must be 1x1 to %dx%d (config.max_edit_size) and inside the "
-            "frame of %dx%d",
-            function, index, edit->width, edit->height, edit->x, edit->y, most, most, c->width, c->height);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: edits[%d] is out of range (%dx%d at column %d, row %d); use 1x1 to %dx%d "
+                             "(config.max_edit_size) inside the frame of %dx%d",
+                             function, index, edit->width, edit->height, edit->x, edit->y, most, most, c->width,
+                             c->height);
     if (!edit->data)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].data is NULL", function, index);
     if (!v->edits_on_gpu && edit->memory != VMAFGPU_MEMORY_HOST)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory must be host", function, index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: edits[%d].memory is not host (%d); the CPU backend requires host", function, index,
+                             (int)edit->memory);
     if (edit->memory != VMAFGPU_MEMORY_HOST && edit->memory != VMAFGPU_MEMORY_PINNED &&
         edit->memory != VMAFGPU_MEMORY_DEVICE)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].memory is %d", function, index,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: edits[%d].memory is invalid (%d); use host, pinned or device", function, index,
                              (int)edit->memory);
     const ptrdiff_t pitch = vmafgpu__edit_pitch(c, edit), least = (ptrdiff_t)edit->width * c->bytes_per_sample;
     const ptrdiff_t furthest = PTRDIFF_MAX / edit->height;
     if ((pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: edits[%d].pitch is %lld bytes, but rows have %lld",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: edits[%d].pitch is too small or too large (%lld bytes); a row has %lld bytes",
                              function, index, (long long)pitch, (long long)least);
     const uint32_t illegal = c->bytes_per_sample == 2 ? vmafgpu__illegal_bits(c, 0) : 0;
     for (int y = 0; illegal && edit->memory != VMAFGPU_MEMORY_DEVICE && y < edit->height; y++) {
@@ -30218,17 +30241,17 @@ static vmafgpu_result vmafgpu__edit_check(vmafgpu *v, const char *function, int 
         int x = 0;
         while (!(vmafgpu__or_words_scalar(row + 2 * x, 1) & illegal))
             x++;
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: the luma word %u at its column %d, row %d %s %d bits", function,
-            index, (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y,
-            vmafgpu__sample_shift(c) ? "has low bits set that are no part of" : "does not fit", c->bit_depth);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME,
+                             "%s: edits[%d]: luma sample %s %d bits (word %u at its column %d, row %d)", function,
+                             index, vmafgpu__sample_shift(c) ? "has low bits set outside its" : "exceeds", c->bit_depth,
+                             (unsigned)vmafgpu__or_words_scalar(row + 2 * x, 1), x, y);
     }
     return VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, int index) {
-    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: a sample on the device does not fit %d bits", function,
-                         index, v->config.bit_depth);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: edits[%d]: luma sample in device memory exceeds %d bits",
+                         function, index, v->config.bit_depth);
 }
 
 /* Returns the range of luma that a candidate copies. */
@@ -30303,22 +30326,22 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
                *what = c->max_edit_size ? "edits" : "maps";
     const int size = c->max_edit_size ? c->max_edit_size : c->map_block_size;
     if (c->predict_only)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s is %d, but config.predict_only is set", field, size);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: conflicts with config.predict_only (%d)", field,
+                             size);
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->measure || v->features[i]->cpu->score)
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "config.%s is %d, but there are no %s with the feature %s: only "
-                                 "with adm, vif and motion",
-                                 field, size, what, v->features[i]->name);
+                                 "config.%s: feature %s does not support %s (%d); use only adm, vif and motion", field,
+                                 v->features[i]->name, what, size);
     if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size must be 0, or from %d to %d, not %d",
-                             VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, c->map_block_size);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (%d); use 0 or %d..%d",
+                             c->map_block_size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
     if (c->map_block_size && (!c->live || c->contexts_per_pass > 1 || !v->model_count))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size is %d, %s", c->map_block_size,
-                             !c->live ? "which needs config.live: a map goes by the pair's score"
-                             : c->contexts_per_pass > 1
-                                 ? "which does not go with config.contexts_per_pass: pairs with maps share no work"
-                                 : "but there is no model: a map tells what of its score is lost where");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: %s (%d)",
+                             !c->live                   ? "requires config.live"
+                             : c->contexts_per_pass > 1 ? "requires config.contexts_per_pass 1"
+                                                        : "requires a model",
+                             c->map_block_size);
     return VMAFGPU_OK;
 }
 
@@ -30440,7 +30463,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 /* Computes motion from the pair to the following frame. */
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
-    snprintf(v->subject, sizeof v->subject, "motion to the following frame");
+    snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
     if (v->edits_on_gpu) { /* motion ignores the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
@@ -30474,7 +30497,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     job.reference = reference;
     job.distorted = distorted ? distorted : reference;
     job.count = 1;
-    snprintf(v->subject, sizeof v->subject, "the base");
+    snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin");
     if (!v->edits_on_gpu)
         memcpy(v->cpu->adm_rows, x->rows, sizeof x->rows);
     result = v->backend->single(v, &job, &x->base);
@@ -31568,19 +31591,18 @@ static int vmafgpu__float_is_exact(void) {
 static vmafgpu_result vmafgpu__check_float(vmafgpu *v) {
     if (vmafgpu__float_is_exact())
         return VMAFGPU_OK;
-    return vmafgpu__fail(
-        v, VMAFGPU_ERROR_FLOAT,
-        "this build fuses, reorders or approximates floating-point operations, or this thread does not "
-        "round to nearest: compile vmafgpu.h without -funsafe-math-optimizations and -ffp-contract=fast, and "
-        "call fesetround(FE_TONEAREST)");
+    return vmafgpu__fail(v, VMAFGPU_ERROR_FLOAT,
+                         "floating point: this build fuses, reorders or approximates floating-point operations, or "
+                         "this thread does not round to nearest; compile vmafgpu.h without -funsafe-math-optimizations "
+                         "and -ffp-contract=fast, and call fesetround(FE_TONEAREST)");
 }
 
 static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value, int min, int max) {
     if (value >= min && value <= max)
         return VMAFGPU_OK;
     if (min == max)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be %d, not %d", field, min, value);
-    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s must be from %d to %d, not %d", field, min, max, value);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: out of range (%d); use %d", field, value, min);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: out of range (%d); use %d..%d", field, value, min, max);
 }
 
 /* Returns config.bytes_per_sample, or its default if it is 0. */
@@ -31660,17 +31682,17 @@ static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_conf
                                             const vmafgpu_feature_config *features) {
     const vmafgpu_config *c = &v->config;
     if (c->model_count && !models)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models is NULL but config.model_count is %d",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models: is NULL (config.model_count is %d)",
                              c->model_count);
     if (c->model_count && c->features_only)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features_only is set but config.model_count is %d",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features_only: conflicts with config.model_count (%d)",
                              c->model_count);
     if (c->feature_count && !features)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features is NULL but config.feature_count is %d",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.features: is NULL (config.feature_count is %d)",
                              c->feature_count);
     if (c->features_only && !c->feature_count)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.features_only is set and config.features is empty: there is nothing to compute");
+                             "config.features_only: requires at least one feature (config.feature_count is 0)");
     return VMAFGPU_OK;
 }
 
@@ -31678,24 +31700,28 @@ static vmafgpu_result vmafgpu__check_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (c->backend == VMAFGPU_BACKEND_HIP && c->gpu.cuda_context)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.gpu.cuda_context is a CUDA context: with HIP config.gpu.device names the device");
+                             "config.gpu.cuda_context: not supported by HIP; set config.gpu.device");
     if (c->gpu.device_count > 0 && !c->gpu.devices)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices is NULL but config.gpu.device_count is %d",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices: is NULL (config.gpu.device_count is %d)",
                              c->gpu.device_count);
     if (c->gpu.device_count && (c->gpu.cuda_context || c->gpu.stream))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.%s is of one GPU: it does not go with gpu.devices",
-                             c->gpu.cuda_context ? "context" : "stream");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.gpu.%s: requires a single GPU; remove config.gpu.devices",
+                             c->gpu.cuda_context ? "cuda_context" : "stream");
     for (int i = 0; i < c->gpu.device_count; i++) {
         if (c->gpu.devices[i] < 0)
-            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] must be 0 or more, not %d", i,
-                                 c->gpu.devices[i]);
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d]: out of range (%d); use 0 or more",
+                                 i, c->gpu.devices[i]);
         for (int k = 0; k < i; k++)
             if (c->gpu.devices[i] == c->gpu.devices[k])
-                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.devices[%d] is %d again, as devices[%d]", i,
+                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                     "config.gpu.devices[%d]: repeats a device (%d, as in devices[%d])", i,
                                      c->gpu.devices[i], k);
     }
     if (!c->gpu.kernels != !c->gpu.kernels_size)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.kernels needs gpu.kernels_size too, or neither");
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.kernels: requires config.gpu.kernels_size, and the reverse; set both or neither");
     return VMAFGPU_OK;
 }
 
@@ -31708,17 +31734,16 @@ static vmafgpu_result vmafgpu__check_threads(vmafgpu *v) {
 #endif
 #ifdef VMAFGPU_NO_THREADS
     if (threads > 1 && !c->parallel_for)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
-                             "config.%s is %d, but this build has no threads of its own "
-                             "(VMAFGPU_NO_THREADS): set config.parallel_for",
-                             field, threads);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_SYSTEM,
+            "config.%s: threads are not part of this build (%d, VMAFGPU_NO_THREADS); use 1 or set config.parallel_for",
+            field, threads);
 #endif
 #ifdef VMAFGPU__NO_ATOMICS
     if (threads > 1)
         return vmafgpu__fail(v, VMAFGPU_ERROR_SYSTEM,
-                             "config.%s is %d, but this compiler has no atomic operations "
-                             "that are known here: it must be 1",
-                             field, threads);
+                             "config.%s: the atomic operations of this compiler are not supported (%d); use 1", field,
+                             threads);
 #endif
     (void)v;
     return VMAFGPU_OK;
@@ -31763,17 +31788,18 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
         const int shown = vmafgpu__shown(begin, setting.end);
         const vmafgpu__feature *feature = vmafgpu__find_feature(setting.feature, setting.feature_end);
         if (setting.feature_end == setting.name_end || (strict && !feature))
-            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "model option '%.*s' must look like feature.option=value, the feature being %s", shown,
-                                 begin, vmafgpu__name_features(names, sizeof names));
+            return vmafgpu__fail(
+                v, VMAFGPU_ERROR_FEATURE,
+                "model option '%.*s': has no feature, or an unknown one; use feature.option=value, with feature %s",
+                shown, begin, vmafgpu__name_features(names, sizeof names));
         if (!feature) {
-            vmafgpu__warn(v, "model option '%.*s' is ignored: there is no feature '%.*s'", shown, begin,
+            vmafgpu__warn(v, "model option '%.*s': unknown feature ('%.*s'); the option is ignored", shown, begin,
                           vmafgpu__shown(setting.feature, setting.feature_end), setting.feature);
             continue;
         }
         if (!strict && !vmafgpu__model_uses(model, feature)) {
-            vmafgpu__warn(v, "model option '%.*s' is ignored: the model '%.80s' does not use %s", shown, begin,
-                          model->name ? model->name : "", feature->name);
+            vmafgpu__warn(v, "model option '%.*s': model '%.80s' does not use feature %s; the option is ignored", shown,
+                          begin, model->name ? model->name : "", feature->name);
             continue;
         }
         if (!strict && feature->left_out_by)
@@ -31796,13 +31822,12 @@ static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *u
     int column, index = 0;
     const vmafgpu__feature *feature = vmafgpu__find_column(name, &column);
     if (!feature)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
-                             "model '%.80s' needs the feature '%.80s', which this version does not have",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "model '%.80s': requires an unknown feature ('%.80s')",
                              use->model->name ? use->model->name : "", name);
     if (feature->left_out_by)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_MODEL, "model '%.80s' needs the feature %s, but this build has no %s (%s)",
-            use->model->name ? use->model->name : "", feature->name, feature->name, feature->left_out_by);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
+                             "model '%.80s': requires feature %s, which is not part of this build (%s)",
+                             use->model->name ? use->model->name : "", feature->name, feature->left_out_by);
     vmafgpu_result result = vmafgpu__extractor_init(v, &e, feature);
     if (result == VMAFGPU_OK)
         result = vmafgpu__set_options(v, &e, options, 0);
@@ -31856,11 +31881,11 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     char reason[VMAFGPU__ERROR_SIZE - 64];
     vmafgpu_result result;
     if (config->model && config->version)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d] has both a model and a version; give one",
-                             index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.models[%d]: model and version are both set; set one of them", index);
     use->model = config->model ? config->model : vmafgpu_builtin_model(version);
     if (!use->model)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: there is no built-in model '%.80s'", index,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: unknown built-in model ('%.80s')", index,
                              version);
     if (!vmafgpu__model_check(use->model, reason, sizeof reason))
         return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL, "config.models[%d]: %s", index, reason);
@@ -31868,19 +31893,20 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
     if (result != VMAFGPU_OK)
         return result;
     if (!*name || strlen(name) > VMAFGPU__NAME_SIZE - 32)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.models[%d].name must have from 1 to %d characters",
-                             index, VMAFGPU__NAME_SIZE - 32);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.models[%d].name: is empty or too long; use 1..%d characters", index,
+                             VMAFGPU__NAME_SIZE - 32);
     for (int i = 0; i < index; i++)
         if (!strcmp(v->models[i].name, name))
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "config.models[%d].name '%.80s' is taken by models[%d]: give each "
-                                 "model a name of its own",
+                                 "config.models[%d].name: already used ('%.80s', by models[%d]); use another name",
                                  index, name, i);
     memcpy(use->name, name, strlen(name) + 1);
     use->disable_clip = config->disable_clip != 0;
     if (config->enable_transform && config->disable_transform)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.models[%d] has both enable_transform and disable_transform", index);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_ARGUMENT,
+            "config.models[%d]: enable_transform and disable_transform are both set; set at most one of them", index);
     use->transform = (int)(config->enable_transform    ? VMAFGPU__TRANSFORMED
                            : config->disable_transform ? VMAFGPU__UNTRANSFORMED
                                                        : VMAFGPU__AS_MODEL);
@@ -31888,7 +31914,7 @@ static vmafgpu_result vmafgpu__add_model(vmafgpu *v, int index, const vmafgpu_mo
         use->input_count += use->model->svms[k].feature_count;
     use->inputs = (int *)vmafgpu__take(v, sizeof(int) * (size_t)use->input_count);
     if (!use->inputs)
-        return vmafgpu__fail_memory(v, "a model's inputs", sizeof(int) * (size_t)use->input_count);
+        return vmafgpu__fail_memory(v, "model inputs", sizeof(int) * (size_t)use->input_count);
     v->model_count = index + 1;
     vmafgpu_model_retain(use->model);
     int *input = use->inputs;
@@ -31912,8 +31938,8 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
     const char *name = config->name ? config->name : "";
     const vmafgpu__feature *feature = vmafgpu__find_feature(name, name + strlen(name));
     if (!feature)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.features[%d]: there is no feature '%.80s', only %s",
-                             index, name, vmafgpu__name_features(names, sizeof names));
+        return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE, "config.features[%d]: unknown feature ('%.80s'); use %s", index,
+                             name, vmafgpu__name_features(names, sizeof names));
     vmafgpu_result result = vmafgpu__extractor_init(v, &e, feature);
     if (result == VMAFGPU_OK)
         result = vmafgpu__set_options(v, &e, config->options, 0);
@@ -32046,8 +32072,8 @@ static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
             *input = vmafgpu__find_place(v, e, name);
             if (*input < 0)
                 return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
-                                     "model '%.80s' needs %s, which the options of %s leave out", v->models[i].name,
-                                     name, e->feature->name);
+                                     "model '%.80s': requires column %s, which the options of feature %s leave out",
+                                     v->models[i].name, name, e->feature->name);
         }
     return VMAFGPU_OK;
 }
@@ -32076,7 +32102,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
     if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums || !v->tags ||
         !v->model_scratch)
-        return vmafgpu__fail_memory(v, "the columns", count * (sizeof *v->names + sizeof *v->totals));
+        return vmafgpu__fail_memory(v, "columns", count * (sizeof *v->names + sizeof *v->totals));
     vmafgpu__lay_columns(v);
     result = vmafgpu__connect_models(v);
     if (result != VMAFGPU_OK)
@@ -32084,8 +32110,8 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
     for (int i = 0; i < v->column_count; i++)
         for (int k = 0; k < i; k++)
             if (!strcmp(v->names[i], v->names[k]))
-                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "two columns would be named '%.200s': rename a model",
-                                     v->names[i]);
+                return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                     "columns: two have the same name ('%.200s'); rename a model", v->names[i]);
     return vmafgpu__reserve_row(v, 0);
 }
 
@@ -32117,7 +32143,7 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
-        return "of several GPUs";
+        return "several GPUs";
     for (int i = 0; i < inputs; i++) {
         const int column = v->models[0].inputs[i];
         int is_known = 0;
@@ -32134,7 +32160,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
 #endif
         }
         if (!is_known)
-            return "of a model with such inputs";
+            return "GPUs with the inputs of this model";
     }
     return NULL;
 }
@@ -32145,24 +32171,24 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
     const char *lacks = c->map_block_size ? vmafgpu__map_lacks(v) : NULL;
     if (lacks) {
-        vmafgpu__message(v->note, sizeof v->note, "maps (config.map_block_size) %s are made by the CPU only", lacks);
+        vmafgpu__message(v->note, sizeof v->note, "config.map_block_size: maps are not supported on %s", lacks);
         return 1;
     }
     if (c->max_edit_size && (c->gpu.device_count || (!is_named && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE))) {
         vmafgpu__message(v->note, sizeof v->note,
                          c->gpu.device_count
-                             ? "edits (config.max_edit_size) are made by one GPU, not several"
-                             : "edits (config.max_edit_size) are for the CPU unless config.backend names a GPU");
+                             ? "config.max_edit_size: edits are not supported on several GPUs"
+                             : "config.max_edit_size: edits use the CPU unless config.backend names a GPU");
         return 1;
     }
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         const char *lacking = vmafgpu__has_no_kernels(v, e);
         if (lacking)
-            vmafgpu__message(v->note, sizeof v->note, "the feature %s%s%s is measured by the CPU only",
-                             e->feature->name, lacking[0] ? " with " : "", lacking);
+            vmafgpu__message(v->note, sizeof v->note, "feature %s: not supported on GPUs%s%s%s", e->feature->name,
+                             lacking[0] ? " (" : "", lacking, lacking[0] ? ")" : "");
         else if (e->given_text)
-            vmafgpu__message(v->note, sizeof v->note, "the heat maps of cambi are made by the CPU only");
+            vmafgpu__message(v->note, sizeof v->note, "feature cambi: heat maps are not supported on GPUs");
         else
             continue;
         return 1;
@@ -32173,7 +32199,7 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
 /* Opens several GPUs, one in the background, or one, as configured; VMAFGPU_ERROR_BACKEND and a note on failure. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
-    vmafgpu__message(v->note, sizeof v->note, "this build has no GPU backend (VMAFGPU_NO_GPU)");
+    vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
@@ -32218,16 +32244,17 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
             return result;
         if (needs_gpu)
             return vmafgpu__fail(v, v->lacks_memory ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND,
-                                 "%s: there is no GPU to score on: %.420s",
+                                 "%s: no GPU can be used: %.420s",
                                  is_named                                      ? "config.backend"
                                  : c->gpu.device_count > 0                     ? "config.gpu.devices"
-                                 : c->gpu.frame_memory > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frame_memory is surface"
-                                                                               : "config.gpu.frame_memory is device",
+                                 : c->gpu.frame_memory > VMAFGPU_MEMORY_DEVICE ? "config.gpu.frame_memory (surface)"
+                                                                               : "config.gpu.frame_memory (device)",
                                  v->note);
         v->error[0] = '\0';
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
     } else if (needs_gpu) {
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.gpu.frame_memory is %s, but config.backend is cpu",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "config.gpu.frame_memory: conflicts with config.backend cpu (%s)",
                              c->gpu.frame_memory > VMAFGPU_MEMORY_DEVICE ? "surface" : "device");
     }
     v->edits_on_gpu = NULL;
@@ -32249,7 +32276,7 @@ static int64_t vmafgpu__none_needs(vmafgpu *v, int64_t position, int is_lent) {
 static vmafgpu_result vmafgpu__none_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     (void)position;
     (void)pair;
-    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.predict_only is set: the context takes no pictures");
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.predict_only: is set, so the context takes no frames");
 }
 
 static vmafgpu_result vmafgpu__none_submit(vmafgpu *v, const vmafgpu__job *job) {
@@ -32343,7 +32370,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     }
     v->config.on_log = whole.on_log;
     return vmafgpu__fail(v, first, "%s%.440s",
-                         is_same ? "" : "at 1920x1080 pixels, and others that were tried: ", message);
+                         is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
 /* Checks config.colour; called when the features that read chroma are known. */
@@ -32351,7 +32378,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
     if (!c->colour.matrix && (c->colour.range || c->colour.siting || c->colour.transfer))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is not stated, but colour.%s is",
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix: is not set, but config.colour.%s is set",
                              c->colour.range    ? "range"
                              : c->colour.siting ? "siting"
                                                 : "transfer");
@@ -32360,16 +32387,16 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #ifdef VMAFGPU_NO_RGB
     (void)looking;
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                         "config.colour.matrix is stated, but this build has no frames in RGB "
-                         "(VMAFGPU_NO_RGB)");
+                         "config.colour.matrix: RGB frames are not part of this build (VMAFGPU_NO_RGB)");
 #else
     if (!c->colour.range)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix is stated, but colour.range is not");
-    if (looking && !c->colour.siting && (c->chroma == VMAFGPU_CHROMA_420 || c->chroma == VMAFGPU_CHROMA_422))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "config.colour.matrix is stated, but colour.siting is not, and %s looks at "
-                             "chroma",
-                             looking->name);
+                             "config.colour.range: is not set, but config.colour.matrix is set");
+    if (looking && !c->colour.siting && (c->chroma == VMAFGPU_CHROMA_420 || c->chroma == VMAFGPU_CHROMA_422))
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_ARGUMENT,
+            "config.colour.siting: is not set, but config.colour.matrix is set and feature %s requires chroma",
+            looking->name);
     return VMAFGPU_OK;
 #endif
 }
@@ -32420,7 +32447,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_WARNING,
-                     "with 32 or fewer pixels in width or height adm and the models have no libvmaf counterpart");
+                     "frame size: libvmaf has no adm or model scores for 32 or fewer pixels in width or height");
     return result;
 }
 
@@ -32461,10 +32488,10 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
-        return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: the context is NULL", function);
+        return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: context is NULL", function);
 #ifdef VMAFGPU_DEBUG
     if (v->mark != VMAFGPU__MARK)
-        return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: the context was closed, or never was one", function);
+        return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: context is closed or invalid", function);
 #endif
     if (vmafgpu__atomic_change(&v->is_busy, 0, 1)) {
         v->busy_with = function;
@@ -32477,8 +32504,8 @@ static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_
     }
     if (own)
         own->busy = v;
-    return vmafgpu__refuse(VMAFGPU_ERROR_STATE, "%s: the context is busy with %s(), %s", function, v->busy_with,
-                           v->busy_on == own ? "from a callback of which this was called" : "on another thread");
+    return vmafgpu__refuse(VMAFGPU_ERROR_STATE, "%s: context is busy with %s(), which %s", function, v->busy_with,
+                           v->busy_on == own ? "makes this call from a callback" : "runs on another thread");
 }
 
 static void vmafgpu__leave(vmafgpu *v) {
@@ -32520,7 +32547,7 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
-        *result = vmafgpu__refuse(VMAFGPU_ERROR_MEMORY, "%s: no memory for the context (%llu bytes)", function,
+        *result = vmafgpu__refuse(VMAFGPU_ERROR_MEMORY, "%s: out of memory for the context (%llu bytes)", function,
                                   (unsigned long long)sizeof *v);
         return NULL;
     }
@@ -32529,14 +32556,15 @@ static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function,
     v->memory = sizeof *v;
     (void)vmafgpu__claim(v, function, 0);
     if (!config) {
-        *result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config is NULL");
+        *result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: config is NULL", function);
         return v;
     }
     v->config = *config;
     v->config.models = NULL;
     v->config.features = NULL;
     *result = !config->allocator.allocate != !config->allocator.release
-                  ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.allocator needs both alloc and free, or neither")
+                  ? vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                  "config.allocator: has only one of allocate and release; set both or neither")
                   : VMAFGPU_OK;
     return v;
 }
@@ -32693,16 +32721,18 @@ typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILI
 
 static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
     if (v->flushed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: the clip was flushed; call vmafgpu_reset() to start another",
-                             function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: the clip is flushed; call vmafgpu_reset() to start another clip", function);
     if (phase < VMAFGPU__TAILING && v->tailed)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_STATE,
-            "%s: the frame after the clip was given with vmafgpu_push_following(); call vmafgpu_flush()", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: vmafgpu_push_following() has ended the clip; call vmafgpu_flush()", function);
     if (phase == VMAFGPU__SEEDING && v->pushed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames before the clip come before the first pair", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: a pair has been pushed already; push preceding frames before the first pair",
+                             function);
     if (phase == VMAFGPU__TAILING && !v->pushed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: frames after the clip come after the last pair", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: no pair has been pushed yet; push following frames after the last pair", function);
     return VMAFGPU_OK;
 }
 
@@ -32758,8 +32788,8 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
         if (!waits && v->delivered >= vmafgpu__rows_of(v, vmafgpu__ready(v)))
             return VMAFGPU_AGAIN;
         return vmafgpu__fail(v, VMAFGPU_ERROR_UNREAD_SCORES,
-                             "%s: frame %lld was not taken: %d scores wait for vmafgpu_next_score(); "
-                             "fetch them, or set config.on_score",
+                             "%s: frame %lld is not taken, because too many scores are unread (%d); call "
+                             "vmafgpu_next_score() or set config.on_score",
                              function, (long long)v->pushed, (int)VMAFGPU__FIRST_CHUNK_ROWS);
     }
     if (wanted) {
@@ -32808,14 +32838,15 @@ static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *funct
 static vmafgpu_result vmafgpu__check_many(vmafgpu *const *contexts, int count, const char *function) {
     if (!contexts || count < 1)
         return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT,
-                               contexts ? "%s: count is %d, not 1 or more" : "%s: contexts is NULL", function, count);
+                               contexts ? "%s: count is out of range (%d); use 1 or more" : "%s: contexts is NULL",
+                               function, count);
     for (int i = 0; i < count; i++) {
         if (!contexts[i])
             return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: contexts[%d] is NULL", function, i);
         for (int k = 0; k < i; k++)
             if (contexts[i] == contexts[k])
-                return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: contexts[%d] is contexts[%d] again", function, i,
-                                       k);
+                return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: contexts[%d] is the same as contexts[%d]", function,
+                                       i, k);
     }
     return VMAFGPU_OK;
 }
@@ -32865,18 +32896,17 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
     for (int i = 0; i < v->feature_count && result == VMAFGPU_OK && phase == VMAFGPU__SEEDING; i++)
         if (v->features[i]->measure && v->features[i]->measure->keep)
-            result =
-                vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
-                              "%s: %s looks at the distorted frame before the clip, too: push that pair instead, and "
-                              "leave its score out",
-                              function, v->features[i]->name);
+            result = vmafgpu__fail(
+                v, VMAFGPU_ERROR_STATE,
+                "%s: feature %s also requires the preceding distorted frame; push that pair and ignore its score",
+                function, v->features[i]->name);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_frame(v, function, "reference", reference);
     if (result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
-    return result == VMAFGPU_OK
-               ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "seed" : "tail", count, reference, NULL, 1)
-               : result;
+    return result == VMAFGPU_OK ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "preceding frame" : "following frame",
+                                                  count, reference, NULL, 1)
+                                : result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference) {
@@ -32902,7 +32932,7 @@ static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_res
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
                       : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
                                                                                       : vmafgpu_result_message(result);
-    return vmafgpu__fail(v, result, "frame %lld has no score: %.440s", (long long)index, why);
+    return vmafgpu__fail(v, result, "frame %lld: has no score: %.440s", (long long)index, why);
 }
 
 static vmafgpu_result vmafgpu__next(vmafgpu *v, vmafgpu_score *score) {
@@ -32953,8 +32983,8 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
     vmafgpu_result result = VMAFGPU_OK;
     if (count < 1 || count > v->config.max_candidates)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s: count must be from 1 to %d (config.max_candidates), not %d", function,
-                             v->config.max_candidates, count);
+                             "%s: count is out of range (%d); use 1..%d (config.max_candidates)", function, count,
+                             v->config.max_candidates);
     if (!distorted || !scores)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s is NULL", function,
                              !distorted  ? "distorted"
@@ -32982,7 +33012,7 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
     job.distorted = distorted;
     job.count = count;
     job.detached = 1;
-    snprintf(v->subject, sizeof v->subject, count > 1 ? "the candidates" : "the single pair");
+    snprintf(v->subject, sizeof v->subject, "%s", function);
     result = v->backend->single(v, &job, v->pair_sums);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         double *row = v->pair_rows + (size_t)i * (size_t)vmafgpu__row_size(v);
@@ -33019,14 +33049,14 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory memory) {
     const char *function = "vmafgpu_request_map";
     if (!v->config.map_block_size)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_block_size is 0, so there are no maps", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.map_block_size is 0; set it for maps", function);
     const int most = (int)v->backend->map_memory;
     if ((int)memory < (int)VMAFGPU_MEMORY_HOST || (int)memory > most)
-        return vmafgpu__fail(
-            v, VMAFGPU_ERROR_ARGUMENT, "%s: memory must be host%s, not %d", function,
-            most == (int)VMAFGPU_MEMORY_DEVICE ? ", pinned or device" : " or pinned, as the CPU scores", (int)memory);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory is invalid (%d); use host%s", function, (int)memory,
+                             most == (int)VMAFGPU_MEMORY_DEVICE ? ", pinned or device"
+                                                                : " or pinned with the CPU backend");
     if ((uintptr_t)map % sizeof *map)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not at a multiple of %d bytes", function,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not aligned to %d bytes", function,
                              (int)sizeof *map);
     if (v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
@@ -33055,12 +33085,12 @@ VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *dow
 /* Checks whether edits are enabled and, if needed, whether there is a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
     if (!v->config.max_edit_size)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.max_edit_size is 0, so there are no edits", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.max_edit_size is 0; set it for edits", function);
     if (needs_base && !v->has_base)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
-                             "%s: there is no base: call vmafgpu_edit_begin() first, and again where other "
-                             "frames have been scored since",
-                             function);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_STATE,
+            "%s: there is no base; call vmafgpu_edit_begin() first, and again after other frames have been scored",
+            function);
     return vmafgpu__check_float(v);
 }
 
@@ -33102,7 +33132,9 @@ static vmafgpu_result vmafgpu__check_edits(vmafgpu *v, const char *function, con
     const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
     if (result == VMAFGPU_OK && (count < 1 || !edits))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             count < 1 ? "%s: count is %d" : "%s: edits is NULL, count is %d", function, count);
+                             count < 1 ? "%s: count is out of range (%d); use 1 or more"
+                                       : "%s: edits is NULL (count is %d)",
+                             function, count);
     return result;
 }
 
@@ -33137,8 +33169,8 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     if (result != VMAFGPU_OK)
         return result;
     if (size < VMAFGPU__LEAST_BLOCK || size > VMAFGPU__MAX_EDIT)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_blocks: size must be from %d to %d, not %d",
-                             VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT, size);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_blocks: size is out of range (%d); use %d..%d",
+                             size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
     if (!across || !down)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_edit_blocks: %s is NULL", across ? "down" : "across");
     *across = vmafgpu__divide_up(v->config.width, size);
@@ -33216,10 +33248,10 @@ static vmafgpu_result vmafgpu__score_at(vmafgpu *v, int64_t index, vmafgpu_score
     if (!score)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_score_at: score is NULL");
     if (v->config.discard_scores)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_score_at: config.discard_scores is set");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "vmafgpu_score_at: scores are not kept (config.discard_scores is set)");
     if (index < 0 || index >= vmafgpu__ready(v) || index % v->config.subsample)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "vmafgpu_score_at: there is no score for frame %lld",
-                             (long long)index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "vmafgpu_score_at: frame %lld has no score", (long long)index);
     vmafgpu__fill_score(v, index, vmafgpu__row(v, index / v->config.subsample), score);
     return VMAFGPU_OK;
 }
@@ -33234,14 +33266,14 @@ static vmafgpu_result vmafgpu__value_at(vmafgpu *v, int64_t index, int column, d
     if (!value)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: value is NULL", function);
     if (v->config.discard_scores)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.discard_scores is set", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: scores are not kept (config.discard_scores is set)",
+                             function);
     if (column < 0 || column >= v->column_count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column,
-                             v->column_count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: column is out of range (%d); the number of columns is %d",
+                             function, column, v->column_count);
     const int64_t ready = vmafgpu__ready(v);
     if (index < 0 || index >= v->pushed || index % step)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function,
-                             (long long)index);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: frame %lld has no score", function, (long long)index);
     const double *row = vmafgpu__row(v, index / step);
     if (index < ready && vmafgpu__row_result(v, row) != VMAFGPU_OK)
         return vmafgpu__fail_frame(v, index, vmafgpu__row_result(v, row));
@@ -33284,8 +33316,8 @@ static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int 
     if (!value)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: value is NULL", function);
     if (column < 0 || column >= v->column_count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no column %d; there are %d", function, column,
-                             v->column_count);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: column is out of range (%d); the number of columns is %d",
+                             function, column, v->column_count);
     *count = v->pooled;
     return *count ? VMAFGPU_OK : vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: no score is ready", function);
 }
@@ -33298,7 +33330,8 @@ static vmafgpu_result vmafgpu__pool_totals(vmafgpu *v, const char *function, con
     case VMAFGPU_POOL_MIN: *value = t->min; return VMAFGPU_OK;
     case VMAFGPU_POOL_MAX: *value = t->max; return VMAFGPU_OK;
     }
-    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: there is no pooling method %d", function, (int)method);
+    return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: method is invalid (%d); use a value of vmafgpu_pool_method",
+                         function, (int)method);
 }
 
 static vmafgpu_result vmafgpu__pool_column(vmafgpu *v, int column, vmafgpu_pool_method method, double *value) {
@@ -33322,13 +33355,13 @@ static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_pool_m
     if (result != VMAFGPU_OK)
         return result;
     if (v->config.discard_scores)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.discard_scores is set", function);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: scores are not kept (config.discard_scores is set)",
+                             function);
     if (first < 0 || first > last)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: there are no frames from %lld to %lld", function,
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: range of frames is invalid (%lld..%lld)", function,
                              (long long)first, (long long)last);
     if (last >= vmafgpu__ready(v))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: there is no score for frame %lld", function,
-                             (long long)last);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: frame %lld has no score", function, (long long)last);
     count = 0;
     for (int64_t i = vmafgpu__rows_of(v, first); i < vmafgpu__rows_of(v, last + 1); i++) {
         const double *row = vmafgpu__row(v, i);
@@ -33336,8 +33369,8 @@ static vmafgpu_result vmafgpu__pool_range(vmafgpu *v, int column, vmafgpu_pool_m
             vmafgpu__add_to(&t, row[column], count++ == 0);
     }
     if (!count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: none of the frames from %lld to %lld has a score",
-                             function, (long long)first, (long long)last);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_NOT_FOUND, "%s: no frame in the range has a score (%lld..%lld)", function,
+                             (long long)first, (long long)last);
     return vmafgpu__pool_totals(v, function, &t, count, method, value);
 }
 
@@ -33352,13 +33385,14 @@ static vmafgpu_result vmafgpu__percentile(vmafgpu *v, int column, double p, doub
     if (result != VMAFGPU_OK)
         return result;
     if (v->config.discard_scores)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "vmafgpu_percentile: config.discard_scores is set");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "vmafgpu_percentile: scores are not kept (config.discard_scores is set)");
     if (!(p >= 0 && p <= 100))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_percentile: p must be from 0 to 100, not %.6g", p);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_percentile: p is out of range (%.6g); use 0..100", p);
     const size_t size = sizeof(double) * (size_t)count;
     double *sorted = (double *)vmafgpu__take(v, size);
     if (!sorted)
-        return vmafgpu__fail_memory(v, "sorting the scores", size);
+        return vmafgpu__fail_memory(v, "sorted scores", size);
     for (int64_t i = 0, taken = 0; taken < count; i++) {
         const double *row = vmafgpu__row(v, i);
         if (vmafgpu__row_result(v, row) == VMAFGPU_OK)
@@ -33407,9 +33441,11 @@ static vmafgpu_result vmafgpu__aggregate(vmafgpu *v, int index, double *value) {
     int at = index;
     const vmafgpu__extractor *e = vmafgpu__find_aggregate(v, &at);
     if (!e || !value)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             e ? "vmafgpu_aggregate: value is NULL" : "vmafgpu_aggregate: there is no aggregate %d",
-                             index);
+        return vmafgpu__fail(
+            v, VMAFGPU_ERROR_ARGUMENT,
+            e ? "vmafgpu_aggregate: value is NULL"
+              : "vmafgpu_aggregate: index is out of range (%d); use less than vmafgpu_aggregate_count()",
+            index);
     *value = e->feature->measure->aggregates->value(v, e, at);
     return VMAFGPU_OK;
 }
@@ -33470,8 +33506,9 @@ VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
 /* Sets *position to the one after the first `pairs` pairs, or after everything if `pairs` is negative. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: only %lld pairs were pushed, not %lld", function,
-                             (long long)v->pushed, (long long)pairs);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: pairs is out of range (%lld); use at most %lld, the number of pushed pairs", function,
+                             (long long)pairs, (long long)v->pushed);
     *position = pairs < 0 ? v->seeded + v->pushed + v->tailed : v->seeded + pairs;
     return VMAFGPU_OK;
 }
@@ -33560,7 +33597,8 @@ VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context) {
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context) {
     const vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!own)
-        return context ? context->error : "this build keeps no sentence without a context: see the result";
+        return context ? context->error
+                       : "vmafgpu_last_error: this build stores no message without a context; use the result code";
 #ifdef VMAFGPU_DEBUG
     if (context && context->mark != VMAFGPU__MARK)
         return own->text;
@@ -33584,7 +33622,7 @@ VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result) {
     case name: return message;
         VMAFGPU_RESULTS(VMAFGPU__RESULT_MESSAGE)
 #undef VMAFGPU__RESULT_MESSAGE
-    default: return "this is no result of vmafgpu";
+    default: return "unknown result";
     }
 }
 

@@ -58,7 +58,7 @@ score with hip.csv --csv --quiet --backend hip
 check "--backend hip: status $status" [ $status -eq 1 ]
 check '--backend hip: no report' [ ! -s "$work/hip.csv" ]
 check '--backend hip: message of one line' [ "$(wc -l < "$work/hip.csv.err")" -eq 1 ]
-check '--backend hip: reason' grep -q '^vmafgpu: .*hip: the driver found no device ([0-9]' "$work/hip.csv.err"
+check '--backend hip: reason' grep -q '^vmafgpu: .*hip: driver finds no device ([0-9]' "$work/hip.csv.err"
 cat "$work/hip.csv.err"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -63,7 +63,7 @@ done
 
 # Messages of cases that the tool refuses although libvmaf prints values: those of wrapped integers, or of memory
 # outside its buffers.
-declined='does not fit fixed-point numbers|leaves no sample that|has no figures for'
+declined='too large for fixed point|excludes all samples|has no table for this view'
 
 mask() {
     sed -e 's/^<VMAF version="[^"]*">/<VMAF version="">/' -e 's/^  "version": "[^"]*"/  "version": ""/' \

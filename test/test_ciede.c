@@ -44,8 +44,9 @@ static void test_ciede(void) {
 }
 
 static void test_refused(void) {
-    check_feature_refused("ciede", 14, VMAFGPU_CHROMA_444, "ciede is defined for 8, 10, 12 and 16 bits, not for 14");
-    check_feature_refused("ciede", 8, VMAFGPU_CHROMA_400, "needs chroma");
+    check_feature_refused("ciede", 14, VMAFGPU_CHROMA_444,
+                          "feature ciede: unsupported bit depth (14); use 8, 10, 12 or 16");
+    check_feature_refused("ciede", 8, VMAFGPU_CHROMA_400, "requires chroma");
 }
 
 int main(void) {

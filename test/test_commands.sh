@@ -133,7 +133,7 @@ run_shown() { # COMMAND
     esac
     run_command "$1"
     status=$?
-    if grep -q -e 'no GPU' -e 'no kernels were found' "$work/out" "$work/err"; then
+    if grep -q -e 'no GPU' -e 'no kernels found' "$work/out" "$work/err"; then
         skip "$1 (there is no GPU)"
         return
     fi

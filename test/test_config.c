@@ -67,7 +67,8 @@ static void test_fields(void) {
     REFUSED(c.bit_depth = -8, VMAFGPU_ERROR_ARGUMENT, "bit_depth");
     REFUSED(c.bytes_per_sample = 3, VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
     REFUSED(c.bytes_per_sample = -1, VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample");
-    REFUSED((c.bit_depth = 10, c.bytes_per_sample = 1), VMAFGPU_ERROR_ARGUMENT, "bytes_per_sample must be 2, not 1");
+    REFUSED((c.bit_depth = 10, c.bytes_per_sample = 1), VMAFGPU_ERROR_ARGUMENT,
+            "config.bytes_per_sample: out of range (1); use 2");
     REFUSED(c.chroma = (vmafgpu_chroma)4, VMAFGPU_ERROR_ARGUMENT, "chroma");
     REFUSED(c.chroma = (vmafgpu_chroma)-1, VMAFGPU_ERROR_ARGUMENT, "chroma");
     REFUSED(c.layout = (vmafgpu_layout)3, VMAFGPU_ERROR_ARGUMENT, "layout");
@@ -97,7 +98,7 @@ static void test_fields(void) {
     CHECK_INT(vmafgpu_open(&context, NULL), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     vmafgpu_close(NULL);
-    CHECK_STR(vmafgpu_last_error(NULL), "config is NULL");
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_open: config is NULL");
     CHECK_INT(vmafgpu_open(NULL, &ok), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(NULL), "vmafgpu_open");
 }
@@ -411,9 +412,9 @@ static void test_csf_advice(void) {
         snprintf(options, sizeof options, "adm_csf_mode=1%s", views[i]);
         vmafgpu *context = NULL;
         CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
-        const char *advice = strstr(vmafgpu_last_error(NULL), "adm_csf_scale can be up to ");
-        CHECK(advice && sscanf(advice, "adm_csf_scale can be up to %lf here and adm_csf_diag_scale up to %lf", &scale,
-                               &diagonal) == 2);
+        const char *advice = strstr(vmafgpu_last_error(NULL), "use adm_csf_scale up to ");
+        CHECK(advice &&
+              sscanf(advice, "use adm_csf_scale up to %lf and adm_csf_diag_scale up to %lf", &scale, &diagonal) == 2);
         vmafgpu_close(context);
         context = NULL;
         for (int k = 0; k < 3; k++) {
@@ -554,7 +555,7 @@ static void test_failed_open(void) {
     CHECK_INT(vmafgpu_push(context, NULL, NULL), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_pool(context, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_STATE);
-    CHECK_STR(vmafgpu_last_error(context), "config.width must be from 16 to 16384, not 10");
+    CHECK_STR(vmafgpu_last_error(context), "config.width: out of range (10); use 16..16384");
     vmafgpu_close(context);
 }
 
@@ -597,14 +598,17 @@ static void test_unused_overlay(void) {
             const char *options, *words, *column;
         } ignored[] = {
             { "vif.no_such_option=banana",
-              "model option 'vif.no_such_option=banana' is ignored: the model 'adm alone' does not use vif\n",
+              "model option 'vif.no_such_option=banana': model 'adm alone' does not use feature vif; the option is "
+              "ignored\n",
               "integer_adm2" },
-            { "vif.vif_enhn_gain_limit=0:adm.adm_enhn_gain_limit=1", "'vif.vif_enhn_gain_limit=0' is ignored",
-              "integer_adm2_egl_1" },
-            { "float_banana.x=1", "model option 'float_banana.x=1' is ignored: there is no feature 'float_banana'\n",
+            { "vif.vif_enhn_gain_limit=0:adm.adm_enhn_gain_limit=1",
+              "'vif.vif_enhn_gain_limit=0': model 'adm alone' does not use feature vif", "integer_adm2_egl_1" },
+            { "float_banana.x=1",
+              "model option 'float_banana.x=1': unknown feature ('float_banana'); the option is ignored\n",
               "integer_adm2" },
             { "adm.x=1:adm.adm_enhn_gain_limit=1:adm.y=2",
-              "feature 'adm' has no option 'x': it is ignored\nfeature 'adm' has no option 'y': it is ignored\n",
+              "feature adm: unknown option ('x'); the option is ignored\nfeature adm: unknown option ('y'); the option "
+              "is ignored\n",
               "integer_adm2_egl_1" },
         };
         for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
@@ -627,7 +631,8 @@ static void test_unused_overlay(void) {
     vmafgpu_close(context);
     m.options = "adm=1";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
-    CHECK_HAS(vmafgpu_last_error(context), "must look like feature.option=value");
+    CHECK_HAS(vmafgpu_last_error(context),
+              "model option 'adm=1': has no feature, or an unknown one; use feature.option=value");
     vmafgpu_close(context);
     c.strict_options = 1;
     m.options = "vif.no_such_option=banana";
@@ -654,9 +659,8 @@ static void test_ignored_options(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
     CHECK(vmafgpu_column_index(context, "integer_vif_scale0_egl_2") > 0);
     CHECK_INT(vmafgpu_get_config(context)->strict_options, 0);
-    CHECK_STR(
-        w.text,
-        "feature 'vif' has no option 'banana': it is ignored\nfeature 'vif' has no option 'apple': it is ignored\n");
+    CHECK_STR(w.text, "feature vif: unknown option ('banana'); the option is ignored\nfeature vif: unknown option "
+                      "('apple'); the option is ignored\n");
     vmafgpu_close(context);
     f[0].options = "banana";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
@@ -709,28 +713,30 @@ static void test_checked(void) {
     warnings w = { "" };
     check_at(__LINE__, "vif", NULL, 0, 0, NULL);
     check_at(__LINE__, "vif", "vif_enhn_gain_limit=0", 0, 0, "vif_enhn_gain_limit");
-    check_at(__LINE__, "vif", "banana=0", 0, 0, "no option 'banana'");
-    check_at(__LINE__, "banana", NULL, 0, 0, "there is no feature 'banana'");
+    check_at(__LINE__, "vif", "banana=0", 0, 0, "feature vif: unknown option ('banana')");
+    check_at(__LINE__, "banana", NULL, 0, 0, "config.features[0]: unknown feature ('banana'); use adm");
     check_at(__LINE__, "adm", "adm_csf_mode=2:adm_norm_view_dist=4", 0, 0, "adm_csf_mode");
     check_at(__LINE__, "cambi", NULL, 0, 0, NULL);
     check_at(__LINE__, "cambi", NULL, 64, 64, "216 or more pixels");
-    check_at(__LINE__, "cambi", "eotf=hlg", 0, 0, "option 'eotf'");
-    check_at(__LINE__, "cambi", "enc_width=200:enc_height=200", 0, 0, "not 200x200");
+    check_at(__LINE__, "cambi", "eotf=hlg", 0, 0, "feature cambi, option eotf: invalid value ('hlg')");
+    check_at(__LINE__, "cambi", "enc_width=200:enc_height=200", 0, 0, "too small (200x200)");
     check_at(__LINE__, "cambi", "window_size=127", 0, 0, NULL);
     check_at(__LINE__, "speed_chroma", "speed_prescale=0.1", 0, 0, NULL);
-    check_at(__LINE__, "speed_chroma", "speed_prescale=0.1", 1920, 1080, "here they have 960x540");
+    check_at(__LINE__, "speed_chroma", "speed_prescale=0.1", 1920, 1080, "(960x540, times speed_prescale 0.1)");
     check_at(__LINE__, "speed_chroma", "speed_prescale=4", 0, 0, NULL);
-    check_at(__LINE__, "speed_chroma", "speed_kernelscale=1.1", 0, 0, "speed_kernelscale 1.1 is none");
+    check_at(__LINE__, "speed_chroma", "speed_kernelscale=1.1", 0, 0,
+             "option speed_kernelscale: unsupported value (1.1)");
     check_at(__LINE__, "speed_temporal", "speed_prescale=0.1", 0, 0, NULL);
-    check_at(__LINE__, "speed_temporal", "speed_prescale=1.1", 0, 0, "speed_prescale 1.1 is not defined");
+    check_at(__LINE__, "speed_temporal", "speed_prescale=1.1", 0, 0,
+             "feature speed_temporal, option speed_prescale: out of range (1.1); use at most 1");
     snprintf(test_where, sizeof test_where, "vmafgpu_check_config");
     CHECK_INT(vmafgpu_check_config(NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "config is NULL");
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_check_config: config is NULL");
     memset(&c, 0, sizeof c);
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_OK);
     c.width = 64;
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "config.height must be from 16 to 16384, not 0");
+    CHECK_STR(vmafgpu_last_error(NULL), "config.height: out of range (0); use 16..16384");
     c.width = 0;
     c.bit_depth = 17;
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
@@ -748,14 +754,14 @@ static void test_checked(void) {
     c.on_log = note_warning;
     c.on_log_user = &w;
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_OK);
-    CHECK_STR(w.text, "feature 'adm' has no option 'x': it is ignored\n");
+    CHECK_STR(w.text, "feature adm: unknown option ('x'); the option is ignored\n");
     c.chroma = VMAFGPU_CHROMA_400;
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_FEATURE);
-    CHECK_HAS(vmafgpu_last_error(NULL), "the feature speed_chroma, which the models vmaf_v1 use, needs chroma");
+    CHECK_HAS(vmafgpu_last_error(NULL), "feature speed_chroma: requires chroma (config.chroma is 4:0:0)");
     c.chroma = VMAFGPU_CHROMA_420;
     c.model_count = 2;
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(NULL), "two columns would be named 'integer_motion2'");
+    CHECK_HAS(vmafgpu_last_error(NULL), "columns: two have the same name ('integer_motion2')");
     m[0].version = "vmaf_v9";
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_MODEL);
     CHECK_HAS(vmafgpu_last_error(NULL), "vmaf_v9");
@@ -796,20 +802,20 @@ static void test_no_context(void) {
     c.width = 10;
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
-    CHECK_STR(vmafgpu_last_error(NULL), "config.width must be from 16 to 16384, not 10");
+    CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
     CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* other contexts' failures are theirs */
-    CHECK_STR(vmafgpu_last_error(NULL), "config.width must be from 16 to 16384, not 10");
+    CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
     CHECK_HAS(vmafgpu_last_error(other), "reference");
     c.width = 64;
     c.allocator.allocate = no_alloc;
     c.allocator.release = some_free;
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_MEMORY);
     CHECK(context == NULL);
-    CHECK_HAS(vmafgpu_last_error(context), "no memory");
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_open: out of memory for the context");
     CHECK_INT(vmafgpu_push(NULL, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push: the context is NULL");
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push: context is NULL");
     CHECK_INT(vmafgpu_next_score(NULL, &score), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_next_score: the context is NULL");
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_next_score: context is NULL");
     vmafgpu_close(other);
 }
 
@@ -872,7 +878,7 @@ static void test_large(void) {
             c.allocator.release = any_free;
             c.allocator.user = &largest;
             CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_MEMORY);
-            CHECK_HAS(vmafgpu_last_error(context), "no memory for ");
+            CHECK_HAS(vmafgpu_last_error(context), ": out of memory (");
             CHECK(sizeof(size_t) == 4 || largest > (size_t)1 << 29);
             vmafgpu_close(context);
         }

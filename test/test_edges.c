@@ -156,17 +156,17 @@ static const struct {
 } refused[] = {
     { "adm", "adm_norm_view_dist=0.75", "3240 or more" },
     { "adm", "adm_ref_display_height=1", "3240 or more" },
-    { "cambi", "cambi_vis_lum_threshold=300", "leaves no sample" },
-    { "speed_chroma", "speed_kernelscale=0.1", "is none of those" },
-    { "speed_chroma", "speed_kernelscale=4", "is none of those" },
+    { "cambi", "cambi_vis_lum_threshold=300", "excludes all samples" },
+    { "speed_chroma", "speed_kernelscale=0.1", "unsupported value" },
+    { "speed_chroma", "speed_kernelscale=4", "unsupported value" },
     { "speed_chroma", "speed_prescale=0.1", "80x80" },
-    { "speed_temporal", "speed_kernelscale=0.1", "is none of those" },
-    { "speed_temporal", "speed_kernelscale=4", "is none of those" },
+    { "speed_temporal", "speed_kernelscale=0.1", "unsupported value" },
+    { "speed_temporal", "speed_kernelscale=4", "unsupported value" },
     { "speed_temporal", "speed_prescale=0.1", "80x80" },
-    { "speed_temporal", "speed_prescale=4", "1 is the most" },
+    { "speed_temporal", "speed_prescale=4", "use at most 1" },
     { "float_ssim", "scale=10", "11x11" },
-    { "float_vif", "vif_kernelscale=0.1", "is none of those" },
-    { "float_vif", "vif_kernelscale=4", "is none of those" },
+    { "float_vif", "vif_kernelscale=0.1", "unsupported value" },
+    { "float_vif", "vif_kernelscale=4", "unsupported value" },
     { "float_vif", "vif_prescale=0.1", "9x9" },
 };
 
@@ -396,7 +396,7 @@ static void test_reel(int bits) {
         none.data[1] = NULL;
         if (i == 2) {
             CHECK_INT(vmafgpu_push_preceding(part, &none), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(part), "looks at chroma");
+            CHECK_HAS(vmafgpu_last_error(part), "requires chroma");
         }
         CHECK_INT(i == 2   ? vmafgpu_push_preceding(part, &r)
                   : i == 7 ? vmafgpu_push_following(part, &r)
@@ -530,12 +530,12 @@ static const struct {
       NULL },
     { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_sigma_nsq=5:vif_enhn_gain_limit=1:vif_scale3_min_val=1", NULL },
     { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_kernelscale=1.7", "vif_kernelscale" },
-    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=4.5", "from 0.1 to 4" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=4.5", "use 0.1..4" },
     { 96, 96, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale_method=cubic", "one of" },
-    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_motion", "motion_filter_size=10", "from 0 to 9" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_motion", "motion_filter_size=10", "use 0..9" },
     { 96, 96, 8, VMAFGPU_CHROMA_400, "float_motion", "motion_add_uv=true", "4:0:0" },
     { 96, 96, 8, VMAFGPU_CHROMA_420, "float_motion", "motion_add_uv=true:motion_add_scale1=true", "4:4:4" },
-    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_ansnr", "debug=true", "no option" },
+    { 96, 96, 8, VMAFGPU_CHROMA_420, "float_ansnr", "debug=true", "unknown option" },
     { 2000, 16, 8, VMAFGPU_CHROMA_420, "float_vif", "vif_prescale=4:vif_prescale_method=bilinear", "7680" },
     { 16, 16, 8, VMAFGPU_CHROMA_400, "psnr", NULL, NULL },
     { 16, 16, 8, VMAFGPU_CHROMA_420, "psnr", NULL, NULL },
@@ -558,8 +558,8 @@ static const struct {
     { 17, 17, 8, VMAFGPU_CHROMA_400, "float_adm", NULL, NULL },
     { 16, 17, 8, VMAFGPU_CHROMA_400, "float_adm", NULL, "17x17" },
     { 17, 16, 8, VMAFGPU_CHROMA_400, "float_adm", NULL, "17x17" },
-    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_skip_aim_scale=-1", "0 to 3" },
-    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_skip_aim=true", "no option" },
+    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_skip_aim_scale=-1", "use 0..3" },
+    { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_skip_aim=true", "unknown option" },
     { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_bypass_cm=true", "a number" },
     { 64, 64, 8, VMAFGPU_CHROMA_400, "float_adm", "adm_adm3_apply_hm=1", "true or false" },
     { 80, 80, 8, VMAFGPU_CHROMA_400, "speed_temporal", NULL, NULL },
@@ -571,9 +571,9 @@ static const struct {
     { 216, 16, 8, VMAFGPU_CHROMA_400, "cambi", NULL, NULL },
     { 16, 216, 8, VMAFGPU_CHROMA_400, "cambi", NULL, NULL },
     { 215, 215, 8, VMAFGPU_CHROMA_400, "cambi", NULL, "216" },
-    { 96, 96, 9, VMAFGPU_CHROMA_420, "float_ansnr", NULL, "not for 9" },
-    { 96, 96, 11, VMAFGPU_CHROMA_420, "float_motion", NULL, "not for 11" },
-    { 96, 96, 14, VMAFGPU_CHROMA_420, "float_vif", NULL, "not for 14" },
+    { 96, 96, 9, VMAFGPU_CHROMA_420, "float_ansnr", NULL, "bit depth (9)" },
+    { 96, 96, 11, VMAFGPU_CHROMA_420, "float_motion", NULL, "bit depth (11)" },
+    { 96, 96, 14, VMAFGPU_CHROMA_420, "float_vif", NULL, "bit depth (14)" },
 };
 
 static void test_limits(void) {

@@ -489,7 +489,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
     CHECK(fabs(share + dot(&gradient, &got.sums)) < 1e-3 * fabs(share));
     CHECK_INT(vmafgpu_edit_begin(v, &frames[0], &frames[1], NULL, NULL, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_blocks(v, 3, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "from 4 to 256, not 3");
+    CHECK_HAS(vmafgpu_last_error(v), "size is out of range (3); use 4..256");
     CHECK_INT(vmafgpu_edit_blocks(v, 257, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, NULL, &down), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_gradient(v, NULL), VMAFGPU_ERROR_ARGUMENT);
@@ -696,22 +696,25 @@ static void test_refused(void) {
         int memory;
         vmafgpu_result result;
         const char *words;
-    } bad[] = { { -1, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1], 8x8 at column -1, row 0" },
-                { 0, -1, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "row -1" },
-                { 0, 0, 0, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "0x8" },
-                { 0, 0, 8, 0, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "8x0" },
-                { 0, 0, SIZE + 1, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size" },
-                { 0, 0, 8, SIZE + 1, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "1x1 to 32x32" },
-                { WIDTH - 7, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
-                { 0, HEIGHT - 7, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
-                { 2147483647, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "2147483647" },
-                { 0, 0, 8, 8, NULL, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].data is NULL" },
-                { 0, 0, 8, 8, samples, 15, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].pitch is 15 bytes, but rows have 16" },
-                { 0, 0, 8, 8, samples, -15, 0, VMAFGPU_ERROR_ARGUMENT, "pitch is -15" },
-                { 0, 0, 8, 8, samples, PTRDIFF_MAX / 2, 0, VMAFGPU_ERROR_ARGUMENT, "pitch" },
-                { 0, 0, 8, 8, samples, 0, VMAFGPU_MEMORY_PINNED, VMAFGPU_ERROR_ARGUMENT, "memory must be host" },
-                { 0, 0, 8, 8, bad_samples, 2 * SIZE, 0, VMAFGPU_ERROR_FRAME,
-                  "luma word 1024 at its column 3, row 2 does not fit 10 bits" } };
+    } bad[] = {
+        { -1, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1] is out of range (8x8 at column -1, row 0)" },
+        { 0, -1, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "row -1" },
+        { 0, 0, 0, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "0x8" },
+        { 0, 0, 8, 0, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "8x0" },
+        { 0, 0, SIZE + 1, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size" },
+        { 0, 0, 8, SIZE + 1, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "1x1 to 32x32" },
+        { WIDTH - 7, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
+        { 0, HEIGHT - 7, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "frame of 100x70" },
+        { 2147483647, 0, 8, 8, samples, 0, 0, VMAFGPU_ERROR_ARGUMENT, "2147483647" },
+        { 0, 0, 8, 8, NULL, 0, 0, VMAFGPU_ERROR_ARGUMENT, "edits[1].data is NULL" },
+        { 0, 0, 8, 8, samples, 15, 0, VMAFGPU_ERROR_ARGUMENT,
+          "edits[1].pitch is too small or too large (15 bytes); a row has 16" },
+        { 0, 0, 8, 8, samples, -15, 0, VMAFGPU_ERROR_ARGUMENT, "(-15 bytes)" },
+        { 0, 0, 8, 8, samples, PTRDIFF_MAX / 2, 0, VMAFGPU_ERROR_ARGUMENT, "pitch" },
+        { 0, 0, 8, 8, samples, 0, VMAFGPU_MEMORY_PINNED, VMAFGPU_ERROR_ARGUMENT, "edits[1].memory is not host (1)" },
+        { 0, 0, 8, 8, bad_samples, 2 * SIZE, 0, VMAFGPU_ERROR_FRAME,
+          "edits[1]: luma sample exceeds 10 bits (word 1024 at its column 3, row 2)" }
+    };
     vmafgpu_config config;
     vmafgpu_frame frame[2];
     vmafgpu_score score, again;
@@ -747,7 +750,7 @@ static void test_refused(void) {
     CHECK_HAS(vmafgpu_last_error(v), "reference is NULL");
     luma[1][77] = 4096;
     CHECK_INT(vmafgpu_edit_begin(v, &frame[0], &frame[1], NULL, NULL, NULL), VMAFGPU_ERROR_FRAME);
-    CHECK_HAS(vmafgpu_last_error(v), "the base, distorted: the luma word 4096");
+    CHECK_HAS(vmafgpu_last_error(v), "vmafgpu_edit_begin, distorted: luma sample exceeds 10 bits (word 4096 ");
     luma[1][77] = 5;
     CHECK_INT(vmafgpu_edit_try(v, &good, 1, got, NULL), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_edit_begin(v, &frame[0], &frame[1], NULL, NULL, &score), VMAFGPU_OK);
@@ -796,13 +799,15 @@ static void test_refused(void) {
         int predict_only;
         vmafgpu_result result;
         const char *words;
-    } opens[] = {
-        { 257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size must be from 0 to 256" },
-        { -1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size" },
-        { 16, VMAFGPU_BACKEND_CPU, "psnr", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature psnr" },
-        { 16, VMAFGPU_BACKEND_CPU, "float_adm", 0, VMAFGPU_ERROR_FEATURE, "no edits with the feature float_adm" },
-        { 16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT, "config.predict_only is set" }
-    };
+    } opens[] = { { 257, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT,
+                    "config.max_edit_size: out of range (257); use 0..256" },
+                  { -1, VMAFGPU_BACKEND_CPU, NULL, 0, VMAFGPU_ERROR_ARGUMENT, "config.max_edit_size" },
+                  { 16, VMAFGPU_BACKEND_CPU, "psnr", 0, VMAFGPU_ERROR_FEATURE,
+                    "config.max_edit_size: feature psnr does not support edits (16)" },
+                  { 16, VMAFGPU_BACKEND_CPU, "float_adm", 0, VMAFGPU_ERROR_FEATURE,
+                    "config.max_edit_size: feature float_adm does not support edits (16)" },
+                  { 16, VMAFGPU_BACKEND_CPU, NULL, 1, VMAFGPU_ERROR_ARGUMENT,
+                    "config.max_edit_size: conflicts with config.predict_only (16)" } };
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
         vmafgpu_feature_config feature;
         memset(&feature, 0, sizeof feature);

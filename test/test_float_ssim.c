@@ -402,16 +402,16 @@ static void test_refused(void) {
         int         w, h, depth;
         const char *words;
     } bad[] = {
-        {"float_ssim", "scale=2", 21, 16, 8, "11x11"},        {"float_ssim", "scale=2", 64, 20, 8, "are 32x10"},
+        {"float_ssim", "scale=2", 21, 16, 8, "11x11"},        {"float_ssim", "scale=2", 64, 20, 8, "reduced by 2 to 32x10"},
         {"float_ssim", "scale=11", 640, 640, 8, "scale"},     {"float_ssim", "scale=-1", 640, 640, 8, "scale"},
         {"float_ssim", "scale=true", 640, 640, 8, "number"},
         {"float_ssim", "enable_lcs=1", 64, 64, 8, "true or false"},
-        {"float_ssim", "enable_mse=true", 64, 64, 8, "no option"},
-        {"float_ms_ssim", "scale=1", 640, 640, 8, "no option"},
+        {"float_ssim", "enable_mse=true", 64, 64, 8, "unknown option"},
+        {"float_ms_ssim", "scale=1", 640, 640, 8, "unknown option"},
         {"float_ms_ssim", NULL, 175, 176, 8, "176x176"},      {"float_ms_ssim", NULL, 176, 175, 8, "176x176"},
-        {"float_ssim", NULL, 64, 64, 9, "not for 9"},         {"float_ms_ssim", NULL, 200, 200, 14, "not for 14"},
-        {"float_psnr", NULL, 64, 64, 11, "not for 11"},       {"float_moment", NULL, 64, 64, 15, "not for 15"},
-        {"float_psnr", "enable_mse=true", 64, 64, 8, "no option"},
+        {"float_ssim", NULL, 64, 64, 9, "bit depth (9)"},         {"float_ms_ssim", NULL, 200, 200, 14, "bit depth (14)"},
+        {"float_psnr", NULL, 64, 64, 11, "bit depth (11)"},       {"float_moment", NULL, 64, 64, 15, "bit depth (15)"},
+        {"float_psnr", "enable_mse=true", 64, 64, 8, "unknown option"},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -219,7 +219,7 @@ static void check_many_illegal(void) {
     CHECK_INT(vmafgpu_score_count(contexts[0]), 1);
     CHECK_INT(vmafgpu_score_count(contexts[1]), 0);
     CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: count is 0, not 1 or more");
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: count is out of range (0); use 1 or more");
     CHECK_INT(vmafgpu_push_many(NULL, 1, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts is NULL");
     CHECK_INT(vmafgpu_push_many(contexts, 2, NULL, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
@@ -232,7 +232,7 @@ static void check_many_illegal(void) {
     several[1] = contexts[1];
     distorted[1].data[0] = distorted[0].data[0];
     CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is contexts[0] again");
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is the same as contexts[0]");
     several[2] = NULL;
     CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is NULL");

@@ -124,7 +124,8 @@ static void test_try_push(void) {
     CHECK_INT(vmafgpu_try_push(context, &empty, &distorted), VMAFGPU_ERROR_ARGUMENT);
     for (int i = 0; i < FRAMES; i++)
         CHECK_INT(vmafgpu_try_push(context, &reference, &distorted), i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_UNREAD_SCORES);
-    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_try_push: frame 64 was not taken");
+    CHECK_HAS(vmafgpu_last_error(context),
+              "vmafgpu_try_push: frame 64 is not taken, because too many scores are unread (64)");
     for (int i = 0; i < 64; i++)
         CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK);
     CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
@@ -276,10 +277,10 @@ static void test_map_rules(void) {
     vmafgpu *context;
     snprintf(test_where, sizeof test_where, "maps' rules");
     config.map_block_size = 16;
-    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "which needs config.live");
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: requires config.live (16)");
     config.live = 1;
     config.map_block_size = 3;
-    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size must be 0, or from 4 to 256, not 3");
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (3); use 0 or 4..256");
     config.map_block_size = 257;
     check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size");
     config.map_block_size = 16;
@@ -288,10 +289,10 @@ static void test_map_rules(void) {
     config.contexts_per_pass = 0;
     config.features = &psnr;
     config.feature_count = 1;
-    check_refused(&config, VMAFGPU_ERROR_FEATURE, "no maps with the feature psnr");
+    check_refused(&config, VMAFGPU_ERROR_FEATURE, "config.map_block_size: feature psnr does not support maps (16)");
     config.features = &vif;
     config.features_only = 1;
-    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "there is no model");
+    check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: requires a model (16)");
     config.features_only = 0;
     config.gpu.device_count = VMAFGPU_ALL_DEVICES;
     config.backend = VMAFGPU_BACKEND_CUDA;
@@ -299,7 +300,7 @@ static void test_map_rules(void) {
     config.backend = VMAFGPU_BACKEND_AUTO;
     context = open_checked(&config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
-    CHECK_HAS(vmafgpu_backend_note(context), "maps (config.map_block_size) of several GPUs are made by the CPU only");
+    CHECK_HAS(vmafgpu_backend_note(context), "config.map_block_size: maps are not supported on several GPUs");
     vmafgpu_close(context);
     film_free(&f);
 }

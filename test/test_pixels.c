@@ -703,9 +703,9 @@ static void test_statements(void) {
     memset(&c.colour, 0, sizeof c.colour);
     v = open_checked(&c);
     CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.planes[0][1]), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "reference.pixels is RGBA8, but config.colour.matrix is not stated");
+    CHECK_HAS(vmafgpu_last_error(v), "reference.pixels requires config.colour.matrix (RGBA8)");
     CHECK_INT(vmafgpu_push(v, &clip.planes[0][0], &clip.pixels[0][1].frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "distorted.pixels is RGBA16F, but config.colour.matrix is not stated");
+    CHECK_HAS(vmafgpu_last_error(v), "distorted.pixels requires config.colour.matrix (RGBA16F)");
     CHECK_INT(vmafgpu_push(v, &clip.planes[0][0], &clip.planes[0][1]), VMAFGPU_OK);
     vmafgpu_close(v);
 
@@ -713,27 +713,27 @@ static void test_statements(void) {
     c.colour.transfer = VMAFGPU_TRANSFER_UNSTATED;
     v = open_checked(&c);
     CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][1].frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "distorted.pixels is RGBA16F, but config.colour.transfer is not stated");
+    CHECK_HAS(vmafgpu_last_error(v), "distorted.pixels requires config.colour.transfer (RGBA16F)");
     CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][0].frame), VMAFGPU_OK);
     frame = clip.pixels[0][0].frame;
     frame.pixels = (vmafgpu_pixels)6;
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "reference.pixels is 6");
+    CHECK_HAS(vmafgpu_last_error(v), "reference.pixels is invalid (6)");
     frame.pixels = (vmafgpu_pixels)-1;
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     frame.pixels = VMAFGPU_PIXELS_RGBA8;
     frame.pitch[0] = c.width * 4 - 1;
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "a row takes 388");
+    CHECK_HAS(vmafgpu_last_error(v), "pitch[0] is too small (387 bytes); a row has 388 bytes");
     frame.pitch[0] = 0;
     for (int kind = VMAFGPU_MEMORY_DEVICE; kind <= VMAFGPU_MEMORY_ARRAY; kind++) {
         frame.memory = (vmafgpu_memory)kind;
         CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_HAS(vmafgpu_last_error(v), "the backend is the CPU");
+        CHECK_HAS(vmafgpu_last_error(v), "which the CPU backend cannot read");
     }
     frame.memory = (vmafgpu_memory)(VMAFGPU_MEMORY_ARRAY + 1);
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "no kind of memory");
+    CHECK_HAS(vmafgpu_last_error(v), "reference.memory is invalid (5)");
     /* RGB where the context lends planes */
     vmafgpu_frame lent[2];
     CHECK_INT(vmafgpu_acquire_pair(v, &lent[0], &lent[1]), VMAFGPU_OK);
@@ -746,28 +746,29 @@ static void test_statements(void) {
 
     c = whole;
     c.colour.range = VMAFGPU_RANGE_UNSTATED;
-    check_refused(&c, "colour.range is not");
+    check_refused(&c, "config.colour.range: is not set");
     CHECK_INT(vmafgpu_check_config(&c), VMAFGPU_ERROR_ARGUMENT);
     c = whole;
     c.colour.matrix = VMAFGPU_MATRIX_UNSTATED;
-    check_refused(&c, "config.colour.matrix is not stated, but colour.range is");
+    check_refused(&c, "config.colour.matrix: is not set, but config.colour.range is set");
     c.colour.range = VMAFGPU_RANGE_UNSTATED;
-    check_refused(&c, "but colour.siting is");
+    check_refused(&c, "but config.colour.siting is set");
     c.colour.siting = VMAFGPU_SITING_UNSTATED;
-    check_refused(&c, "but colour.transfer is");
+    check_refused(&c, "but config.colour.transfer is set");
     c = whole;
     c.colour.siting = VMAFGPU_SITING_UNSTATED;
     vmafgpu_close(open_checked(&c)); /* luma alone */
     c.features = &psnr;
     c.feature_count = 1;
-    check_refused(&c, "colour.siting is not, and psnr looks at chroma");
+    check_refused(&c,
+                  "config.colour.siting: is not set, but config.colour.matrix is set and feature psnr requires chroma");
     c.chroma = VMAFGPU_CHROMA_422;
-    check_refused(&c, "colour.siting is not");
+    check_refused(&c, "config.colour.siting: is not set");
     c.chroma = VMAFGPU_CHROMA_444;
     vmafgpu_close(open_checked(&c));
     c = whole;
     c.colour.matrix = (vmafgpu_matrix)4;
-    check_refused(&c, "config.colour.matrix must be from 0 to 3, not 4");
+    check_refused(&c, "config.colour.matrix: out of range (4); use 0..3");
     c = whole;
     c.colour.range = (vmafgpu_range)3;
     check_refused(&c, "config.colour.range");
@@ -807,7 +808,7 @@ static void test_memory(void) {
         vmafgpu *v = NULL;
         allocations_left = n;
         result = vmafgpu_open(&v, &c);
-        named += v && strstr(vmafgpu_last_error(v), "the tables of colours") != NULL;
+        named += v && strstr(vmafgpu_last_error(v), "colour tables: out of memory") != NULL;
         if (result == VMAFGPU_OK) { /* what comes then is taken for scores alone */
             const size_t before = vmafgpu_host_memory(v);
             allocations_left = 64;

@@ -263,7 +263,7 @@ static void test_closed(void) {
 #define CLOSED(call, function) \
     do { \
         CHECK_INT(call, VMAFGPU_ERROR_ARGUMENT); \
-        CHECK_STR(vmafgpu_last_error(c), function ": the context was closed, or never was one"); \
+        CHECK_STR(vmafgpu_last_error(c), function ": context is closed or invalid"); \
     } while (0)
         CLOSED(vmafgpu_push(c, &frame, &frame), "vmafgpu_push");
         CLOSED(vmafgpu_push_many(&c, 1, &frame, &frame, NULL), "vmafgpu_push_many");
@@ -274,7 +274,7 @@ static void test_closed(void) {
         CLOSED(vmafgpu_score_pair(c, &frame, &frame, NULL, &score), "vmafgpu_score_pair");
 #undef CLOSED
         vmafgpu_close(c);
-        CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_close: the context was closed, or never was one");
+        CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_close: context is closed or invalid");
         CHECK_INT(h.count, given_back);
     }
     while (h.count)
@@ -303,7 +303,7 @@ static void test_few_threads(void) {
         char warning[256] = "", expected[64];
         scores s;
         snprintf(test_where, sizeof test_where, "%d more threads, not 3", left);
-        snprintf(expected, sizeof expected, "only %d of 4 threads (config.threads)", left + 1);
+        snprintf(expected, sizeof expected, "config.threads: only %d of 4 threads can be started", left + 1);
         config.on_log_user = warning;
         threads_left = left;
         s = film_score(&f, &config);

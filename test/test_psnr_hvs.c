@@ -256,9 +256,10 @@ static void test_second_reading(void) {
 }
 
 static void test_refused(void) {
-    check_feature_refused("psnr_hvs", 16, VMAFGPU_CHROMA_420, "psnr_hvs is defined for 8, 10 and 12 bits, not for 16");
-    check_feature_refused("psnr_hvs", 9, VMAFGPU_CHROMA_420, "not for 9");
-    check_feature_refused("psnr_hvs", 8, VMAFGPU_CHROMA_400, "needs chroma");
+    check_feature_refused("psnr_hvs", 16, VMAFGPU_CHROMA_420,
+                          "feature psnr_hvs: unsupported bit depth (16); use 8, 10 or 12");
+    check_feature_refused("psnr_hvs", 9, VMAFGPU_CHROMA_420, "bit depth (9)");
+    check_feature_refused("psnr_hvs", 8, VMAFGPU_CHROMA_400, "requires chroma");
 }
 
 int main(void) {

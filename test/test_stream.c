@@ -755,7 +755,7 @@ static void test_candidates(void) {
                 *last = 0xFF;
                 CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, CANDIDATES, NULL, got),
                           VMAFGPU_ERROR_FRAME);
-                CHECK_HAS(vmafgpu_last_error(context), "candidate 3, distorted: the luma word");
+                CHECK_HAS(vmafgpu_last_error(context), "candidate 3, distorted: luma sample exceeds 10 bits (word ");
                 *last = was;
                 CHECK_INT(got[0].index, 0x5A5A5A5A5A5A5A5A);
                 CHECK_INT(vmafgpu_score_candidates(context, &reference, distorted, CANDIDATES + 1, NULL, got),

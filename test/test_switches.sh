@@ -67,7 +67,7 @@ compare() {
             for switch in "$@"; do
                 # they are no features
                 case $switch in SIMD | THREADS | JSON | MODELS | GPU) continue ;; esac
-                case $line in *"only"*" $(feature_of "$switch"),"*) false ;; esac
+                case $line in *"; use "*" $(feature_of "$switch"),"*) false ;; esac
                 check "$name, $backend: $line" $?
             done
         elif [ -z "$by" ]; then
@@ -76,7 +76,7 @@ compare() {
         else
             named=1
             for switch in $by; do
-                case $line in *"this build has no "*" (VMAFGPU_NO_$switch)") named=0 ;; esac
+                case $line in *" not part of this build ("*"VMAFGPU_NO_$switch)"*) named=0 ;; esac
                 # the message is that of an unknown name
                 case $switch in MODELS) named=0 ;; esac
             done
@@ -114,8 +114,8 @@ sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS CAMBI+SPEE
       ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE+RGB'
 build_one whole
 # nothing is left out of it
-[ "$(grep -c 'this build' "$work/whole.cpu")" -eq 0 ] &&
-    [ "$(grep -c '^nothing: .*only adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]
+[ "$(grep -c 'not part of this build' "$work/whole.cpu")" -eq 0 ] &&
+    [ "$(grep -c '^nothing: .*use adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]
 check 'the whole build has everything' $?
 for set in $sets; do
     # shellcheck disable=SC2046

@@ -207,7 +207,7 @@ static void test_trespass(void) {
     t.context = open_checked(&config);
     CHECK_INT(vmafgpu_push(t.context, &t.frame, &t.frame), VMAFGPU_OK);
     CHECK_STR(vmafgpu_result_name(t.result), "VMAFGPU_ERROR_STATE");
-    CHECK_STR(t.message, "vmafgpu_push: the context is busy with vmafgpu_push(), on another thread");
+    CHECK_STR(t.message, "vmafgpu_push: context is busy with vmafgpu_push(), which runs on another thread");
     CHECK_STR(t.own, t.message);
     CHECK_STR(t.before, ""); /* each thread has its own */
     CHECK_HAS(vmafgpu_last_error(NULL), "vmafgpu_open: context is NULL");

@@ -186,14 +186,16 @@ static void test_sizes(void) {
         int chroma, width, height, less_width, less_height;
         const char *version, *words;
     } sizes[] = {
-        { 420, 216, 160, 1, 0, "vmaf_v1.0.16_3d0h", "216 or more pixels in width or height, not 215x160" },
-        { 420, 216, 160, 0, 1, "vmaf_v1.0.16_3d0h", "80x80 pixels, times speed_prescale: here they have 108x79" },
-        { 420, 160, 216, 1, 0, "vmaf_v1.0.16_hfr_3d0h", "80x80 pixels, times speed_prescale: here they have 79x108" },
-        { 422, 160, 216, 0, 1, "vmaf_v1.0.16_1d5h_2160", "216 or more pixels in width or height, not 160x215" },
-        { 444, 80, 216, 1, 0, "vmaf_v1.0.16_3d0h", "here they have 79x216, times 1" },
-        { 420, 318, 318, 1, 0, "vmaf_v1.0.16_3d0h_2160", "here they have 158x159, times 0.5" },
-        { 420, 318, 318, 0, 1, "vmaf_v1.0.16_hfr_3d0h_2160", "here they have 159x158, times 0.5" },
-        { 444, 216, 133, 0, 1, "vmaf_v1.0.16_5d0h", "here they have 216x132, times 0.6" },
+        { 420, 216, 160, 1, 0, "vmaf_v1.0.16_3d0h", "(215x160); use 216 or more pixels in width or height" },
+        { 420, 216, 160, 0, 1, "vmaf_v1.0.16_3d0h",
+          "(108x79, times speed_prescale 1); use at least 80x80 after scaling" },
+        { 420, 160, 216, 1, 0, "vmaf_v1.0.16_hfr_3d0h",
+          "(79x108, times speed_prescale 1); use at least 80x80 after scaling" },
+        { 422, 160, 216, 0, 1, "vmaf_v1.0.16_1d5h_2160", "(160x215); use 216 or more pixels in width or height" },
+        { 444, 80, 216, 1, 0, "vmaf_v1.0.16_3d0h", "(79x216, times speed_prescale 1)" },
+        { 420, 318, 318, 1, 0, "vmaf_v1.0.16_3d0h_2160", "(158x159, times speed_prescale 0.5)" },
+        { 420, 318, 318, 0, 1, "vmaf_v1.0.16_hfr_3d0h_2160", "(159x158, times speed_prescale 0.5)" },
+        { 444, 216, 133, 0, 1, "vmaf_v1.0.16_5d0h", "(216x132, times speed_prescale 0.6)" },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         film f = film_make_colour("bands+blur", sizes[i].width, sizes[i].height, 8, sizes[i].chroma, 2, 1);
@@ -216,34 +218,35 @@ static void test_options(void) {
         int width, height;
         const char *feature, *options, *words;
     } bad[] = {
-        { 480, 352, "cambi", "cambi_eotf=hlg", "must be one of bt1886,pq, not 'hlg'" },
-        { 480, 352, "cambi", "eotf=", "must be one of bt1886,pq, not ''" },
-        { 480, 352, "cambi", "eotf=hlg", "must be one of bt1886,pq, not 'hlg'" },
-        { 480, 352, "cambi", "eotf=hlg:cambi_eotf=bt1886", "must be one of bt1886,pq, not 'hlg'" },
-        { 480, 352, "cambi", "eotf=\"hlg\":cambi_eotf=pq", "must be one of bt1886,pq" },
-        { 480, 352, "cambi", "eotf=bt1886,pq", "must be one of" },
-        { 480, 352, "cambi", "heatmaps_path=/tmp", "'heatmaps_path' of feature 'cambi' is not supported" },
-        { 480, 352, "cambi", "enc_width=100", "from 180 to 7680" },
-        { 480, 352, "cambi", "enc_width=0", "from 180 to 7680" },
-        { 480, 352, "cambi", "src_height=199", "from 200 to 4320" },
+        { 480, 352, "cambi", "cambi_eotf=hlg", "invalid value ('hlg'); use one of bt1886,pq" },
+        { 480, 352, "cambi", "eotf=", "invalid value (''); use one of bt1886,pq" },
+        { 480, 352, "cambi", "eotf=hlg", "invalid value ('hlg'); use one of bt1886,pq" },
+        { 480, 352, "cambi", "eotf=hlg:cambi_eotf=bt1886", "invalid value ('hlg'); use one of bt1886,pq" },
+        { 480, 352, "cambi", "eotf=\"hlg\":cambi_eotf=pq", "use one of bt1886,pq" },
+        { 480, 352, "cambi", "eotf=bt1886,pq", "use one of" },
+        { 480, 352, "cambi", "heatmaps_path=/tmp", "feature cambi, option heatmaps_path: requires config.on_heatmap" },
+        { 480, 352, "cambi", "enc_width=100", "use 180..7680" },
+        { 480, 352, "cambi", "enc_width=0", "use 180..7680" },
+        { 480, 352, "cambi", "src_height=199", "use 200..4320" },
         { 480, 352, "cambi", "topk=0", "topk" },
         { 480, 352, "cambi", "full_ref=1", "true or false" },
-        { 480, 352, "cambi", "max_log_contrast=6", "from 0 to 5" },
-        { 480, 352, "cambi", "window_size=14", "from 15 to 127" },
-        { 480, 352, "cambi", "cambi_vis_lum_threshold=200", "leaves no sample" },
-        { 480, 352, "cambi", "cambi_vis_lum_threshold=300", "leaves no sample" },
-        { 480, 352, "cambi", "enc_width=200:enc_height=200", "216 or more pixels in width or height, not 200x200" },
+        { 480, 352, "cambi", "max_log_contrast=6", "use 0..5" },
+        { 480, 352, "cambi", "window_size=14", "use 15..127" },
+        { 480, 352, "cambi", "cambi_vis_lum_threshold=200", "cambi_vis_lum_threshold: excludes all samples" },
+        { 480, 352, "cambi", "cambi_vis_lum_threshold=300", "cambi_vis_lum_threshold: excludes all samples" },
+        { 480, 352, "cambi", "enc_width=200:enc_height=200", "(200x200); use 216 or more pixels in width or height" },
         { 480, 352, "cambi", "src_width=640:src_height=300", "one is wider" },
-        { 480, 352, "cambi", "cambi_banana=1", "has no option 'cambi_banana'" },
-        { 4096, 2160, "cambi", "cambi_high_res_speedup=0", "window of 67 pixels for a picture of 4096x2160" },
-        { 7680, 4320, "cambi", "window_size=65", "window of 131 pixels" },
-        { 3840, 240, "cambi", "window_size=65", "is not defined for a picture of 3840x240" },
-        { 16384, 16384, "cambi", "window_size=15", "window of" },
-        { 480, 352, "speed_chroma", "speed_prescale_method=area", "must be one of nearest,bilinear,bicubic,lanczos4" },
-        { 480, 352, "speed_chroma", "speed_kernelscale=1.1", "speed_kernelscale 1.1 is none of those" },
-        { 480, 352, "speed_chroma", "speed_prescale=0.1", "80x80 pixels" },
-        { 4096, 2160, "speed_chroma", "speed_prescale=1.0005", "too near 1" },
-        { 480, 352, "speed_chroma", "speed_weight_var_mode=7", "from 0 to 6" },
+        { 480, 352, "cambi", "cambi_banana=1", "unknown option ('cambi_banana')" },
+        { 4096, 2160, "cambi", "cambi_high_res_speedup=0",
+          "window is too large (67 pixels for a picture of 4096x2160" },
+        { 7680, 4320, "cambi", "window_size=65", "window is too large (131 pixels" },
+        { 3840, 240, "cambi", "window_size=65", "picture is too small (3840x240)" },
+        { 16384, 16384, "cambi", "window_size=15", "window is too large" },
+        { 480, 352, "speed_chroma", "speed_prescale_method=area", "use one of nearest,bilinear,bicubic,lanczos4" },
+        { 480, 352, "speed_chroma", "speed_kernelscale=1.1", "option speed_kernelscale: unsupported value (1.1)" },
+        { 480, 352, "speed_chroma", "speed_prescale=0.1", "80x80 after scaling" },
+        { 4096, 2160, "speed_chroma", "speed_prescale=1.0005", "too close to 1 (1.0005)" },
+        { 480, 352, "speed_chroma", "speed_weight_var_mode=7", "use 0..6" },
     };
     vmafgpu_feature_config feature;
     vmafgpu_config config;
@@ -279,7 +282,7 @@ static void test_options(void) {
         model.options = "cambi.nothing=1";
         refused(&config, VMAFGPU_ERROR_FEATURE, "nothing");
         model.options = "banana.enable=1";
-        refused(&config, VMAFGPU_ERROR_FEATURE, "the feature being adm, vif, motion, cambi");
+        refused(&config, VMAFGPU_ERROR_FEATURE, "use feature.option=value, with feature adm, vif, motion, cambi");
     }
 }
 
@@ -488,7 +491,7 @@ static void test_sharing(void) {
     context = NULL;
     config.width = config.height = 1000; /* each window is another */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
-    CHECK_HAS(vmafgpu_last_error(context), "more than 8 different sets of options of cambi");
+    CHECK_HAS(vmafgpu_last_error(context), "feature cambi: too many sets of options; use at most 8");
     vmafgpu_close(context);
     config.feature_count = 8;
     vmafgpu_close(open_checked(&config));
@@ -551,8 +554,8 @@ static void test_bad_chroma(void) {
                 at[high ? 0 : 1] ^= high ? 1 : 0x80;
                 CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_ERROR_FRAME);
                 CHECK_HAS(vmafgpu_last_error(context), side ? "frame 1, distorted" : "frame 1, reference");
-                CHECK_HAS(vmafgpu_last_error(context),
-                          plane == 2 ? "of plane v at column 17, row 33" : "of plane u at column 17, row 33");
+                CHECK_HAS(vmafgpu_last_error(context), plane == 2 ? "chroma v sample " : "chroma u sample ");
+                CHECK_HAS(vmafgpu_last_error(context), " at column 17, row 33)");
                 CHECK_INT(vmafgpu_score_pair(context, &p[0].frame, &p[1].frame, NULL, &score), VMAFGPU_ERROR_FRAME);
                 at[high ? 0 : 1] = keep;
             }
@@ -581,7 +584,7 @@ static void test_bad_frames(void) {
     s.config.subsample = 2;
     context = open_checked(&s.config);
     for (int plane = 1; plane <= 2; plane++) {
-        char words[32];
+        char words[64];
         bad = good;
         bad.data[plane] = NULL;
         snprintf(words, sizeof words, "distorted.data[%d] is NULL", plane);
@@ -592,7 +595,7 @@ static void test_bad_frames(void) {
         CHECK_INT(vmafgpu_score_pair(context, &good, &bad, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
         bad = good;
         bad.pitch[plane] = -119;
-        snprintf(words, sizeof words, "reference.pitch[%d] is -119", plane);
+        snprintf(words, sizeof words, "reference.pitch[%d] is too small (-119 ", plane);
         CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), words);
     }

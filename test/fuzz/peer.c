@@ -117,16 +117,17 @@ static void last_words(const run *r, char *out, size_t size) {
 /* Whether the manual says that ours refuses this, though libvmaf scores it. */
 static int is_declined(const char *message) {
     static const char *const sentences[] = {
-        "does not fit fixed-point numbers",
-        "leaves no sample that",
-        "has no figures for",
-        "is defined for",
-        "is not defined for",
-        "after it has reduced pictures",
-        "needs frames of",
-        "needs chroma planes of",
-        "needs a picture of at least",
-        "cannot have a source of", /* libvmaf's threads lose this error of a second cambi */
+        "too large for fixed point",
+        "excludes all samples",
+        "has no table for this view",
+        "unsupported bit depth",
+        "requires 4:4:4",
+        "half of the window",
+        "speed_temporal, option speed_prescale: out of range",
+        "frames are too small",
+        "chroma planes are too small",
+        "for a filter of",
+        "source and encode sizes do not match", /* libvmaf's threads lose this error of a second cambi */
     };
     for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
         if (strstr(message, sentences[i]))

@@ -256,7 +256,7 @@ static void test_refused(gpu *g) {
     }
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, &before, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
-    CHECK_HAS(vmafgpu_last_error(v), "edits[1]: a sample on the device does not fit 10 bits");
+    CHECK_HAS(vmafgpu_last_error(v), "edits[1]: luma sample in device memory exceeds 10 bits");
     CHECK_INT(scores[1].result, VMAFGPU_ERROR_FRAME);
     CHECK_BITS(scores[1].score, (double)NAN);
     CHECK_INT(scores[2].result, VMAFGPU_OK);
@@ -266,7 +266,7 @@ static void test_refused(gpu *g) {
     edits[1].data = words; /* of the host */
     edits[1].memory = VMAFGPU_MEMORY_HOST;
     CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
-    CHECK_HAS(vmafgpu_last_error(v), "luma word 1024 at its column 8, row 12");
+    CHECK_HAS(vmafgpu_last_error(v), "luma sample exceeds 10 bits (word 1024 at its column 8, row 12)");
     check_edit(&scores[0], &before);
     edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first one counts, whenever it is found */
     edits[0].data = NULL;
@@ -295,7 +295,7 @@ static void test_refused(gpu *g) {
         CHECK_BITS(scores[0].change, (double)NAN);
         CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
         CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_ERROR_DEVICE);
-        CHECK_HAS(vmafgpu_last_error(v), "the GPU failed");
+        CHECK_HAS(vmafgpu_last_error(v), " failed (700, ");
     }
     vmafgpu_close(v);
     CHECK_INT(g->give(device), 0);

@@ -89,7 +89,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
                                         reel_frame(r, PAIR_BEFORE, 0), &score);
             if (on_device && result != VMAFGPU_OK) {
                 CHECK_INT(result, VMAFGPU_ERROR_DEVICE);
-                CHECK_HAS(vmafgpu_last_error(context), "single pair");
+                CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_score_pair: GPU: ");
             } else if (CHECK_INT(result, VMAFGPU_OK)) {
                 check_row(score.values, expected->pair, expected->clip.columns);
             }
@@ -106,7 +106,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
         CHECK_INT(score.index, i);
         if (on_device && came != VMAFGPU_OK) {
             char words[32];
-            snprintf(words, sizeof words, "frame %d ", i);
+            snprintf(words, sizeof words, "frame %d: has no score: ", i);
             CHECK_INT(came, VMAFGPU_ERROR_DEVICE);
             CHECK_INT(score.result, VMAFGPU_ERROR_DEVICE);
             CHECK_HAS(vmafgpu_last_error(context), words);

@@ -882,11 +882,11 @@ static void check_devices_rules(gpu *g, int threads) {
         int devices[2], count;
         const char *message;
     } wrong[] = {
-        { { 0, 0 }, 2, "config.gpu.devices[1] is 0 again" },
-        { { 0, -1 }, 2, "config.gpu.devices[1] must be 0 or more" },
+        { { 0, 0 }, 2, "config.gpu.devices[1]: repeats a device (0, as in devices[0])" },
+        { { 0, -1 }, 2, "config.gpu.devices[1]: out of range (-1); use 0 or more" },
         { { 0, 1 }, 17, "config.gpu.device_count" },
         { { 0, 1 }, -2, "config.gpu.device_count" },
-        { { 1, 7 }, 2, "config.gpu.devices names 7, but there are 2 devices" },
+        { { 1, 7 }, 2, "config.gpu.devices: no such device (7); the number of devices is 2" },
     };
     film f = film_make("texture+mix", 40, 36, 8, 12, 881);
     vmafgpu_config config;
@@ -916,7 +916,7 @@ static void check_devices_rules(gpu *g, int threads) {
     config.gpu.copy_threads = threads;
     config.gpu.stream = &config;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream");
+    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream: requires a single GPU");
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 1);
     config.gpu.copy_threads = threads; /* one is a fleet, too */
@@ -957,7 +957,7 @@ static void check_devices_rules(gpu *g, int threads) {
     config.gpu.device_count = VMAFGPU_ALL_DEVICES;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 1);
-    CHECK_HAS(vmafgpu_backend_note(context), "GPU 1 is not used");
+    CHECK_HAS(vmafgpu_backend_note(context), "GPU 1: not used: ");
     reel_finish(&r, context, 0);
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);

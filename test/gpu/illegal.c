@@ -302,7 +302,7 @@ void test_illegal(gpu *g) {
                 CHECK_INT(score.result, is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 if (is_spoilt) {
                     char words[32];
-                    snprintf(words, sizeof words, "frame %d ", k);
+                    snprintf(words, sizeof words, "frame %d: has no score: ", k);
                     CHECK_HAS(vmafgpu_last_error(context), words);
                     CHECK(score.values[0] != score.values[0]);
                 } else {

@@ -143,15 +143,15 @@ static void check_texts(gpu *g) {
         size_t size;
         const char *words;
     } images[] = {
-        { "cut off by a line", image, size > 26 ? size - 26 : 0, "config.gpu.kernels is " },
-        { "cut off in the middle", image, size / 2, "config.gpu.kernels is " },
-        { "cut off by two bytes", image, size - 2, "config.gpu.kernels is " },
-        { "one line end", line_end, 1, "config.gpu.kernels is no image" },
-        { "a foreign text", foreign, sizeof foreign - 1, "config.gpu.kernels is no image" },
-        { "a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels is no image" },
-        { "for a later device", later, sizeof later - 1, "config.gpu.kernels is for compute capability 12.1" },
-        { "not compiled", broken, sizeof broken - 1, "does not take config.gpu.kernels" },
-        { "no machine code", elf, sizeof elf - 1, "does not take config.gpu.kernels" },
+        { "cut off by a line", image, size > 26 ? size - 26 : 0, "config.gpu.kernels: is " },
+        { "cut off in the middle", image, size / 2, "config.gpu.kernels: is " },
+        { "cut off by two bytes", image, size - 2, "config.gpu.kernels: is " },
+        { "one line end", line_end, 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
+        { "a foreign text", foreign, sizeof foreign - 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
+        { "a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels: is not a file of vmafgpu kernels" },
+        { "for a later device", later, sizeof later - 1, "config.gpu.kernels: requires compute capability 12.1" },
+        { "not compiled", broken, sizeof broken - 1, "config.gpu.kernels: driver rejects the kernels (" },
+        { "no machine code", elf, sizeof elf - 1, "config.gpu.kernels: driver rejects the kernels (" },
     };
     const char *const paths[] = { "there/is/no/such/file.ptx", "." };
     config.gpu.kernels_path = NULL;
@@ -167,8 +167,7 @@ static void check_texts(gpu *g) {
         where("image with other kernels, %d", (int)i);
         config.gpu.kernels = text;
         config.gpu.kernels_size = strlen(text);
-        check_unusable(g, &f, config, &expected,
-                       i < 2 ? "config.gpu.kernels has no kernel vmafgpu_" : "config.gpu.kernels");
+        check_unusable(g, &f, config, &expected, i < 2 ? "config.gpu.kernels: kernel vmafgpu_" : "config.gpu.kernels");
     }
     for (int way = 0; way < 2; way++) {
         vmafgpu *context = NULL;
@@ -394,12 +393,12 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const bytes image = changed(whole, cases[i].at, cases[i].value);
         where("bundle with %s", cases[i].name);
-        check_image(g, f, config, expected, &image, "config.gpu.kernels is neither");
+        check_image(g, f, config, expected, &image, "config.gpu.kernels: is neither");
     }
     for (size_t size = 1; size < whole.size; size += size < 64 ? 1 : 13) {
         const bytes image = shortened(whole, whole.size - size);
         where("bundle cut off after %d bytes", (int)size);
-        check_image(g, f, config, expected, &image, "config.gpu.kernels is neither");
+        check_image(g, f, config, expected, &image, "config.gpu.kernels: is neither");
     }
 }
 
@@ -415,7 +414,7 @@ static void check_code_objects(gpu *g) {
                host[] = { HOST_ENTRY },
                mixed_up[] = { HOST_ENTRY, ENTRY_OF("gfx1100", GFX942), ENTRY_OF("gfx942", GFX1100) },
                empty[] = { HOST_ENTRY, ENTRY_OF("gfx1100", 0), ENTRY_OF("gfx942", 0) };
-    const char *const neither = "config.gpu.kernels is neither a code object";
+    const char *const neither = "config.gpu.kernels: is neither a code object";
     const char *const paths[] = { "there/is/no/such/file.hsaco", "." };
     char no_target[160];
     film f = film_make("texture+mix", 40, 36, 8, 2, 95);
@@ -430,10 +429,10 @@ static void check_code_objects(gpu *g) {
     } images[] = {
         { "a code object", code_object(AMD_GPU, own, NULL, 0), NULL },
         { "a code object with features", code_object(AMD_GPU, own | 0x500, NULL, 0), NULL },
-        { "for another device", code_object(AMD_GPU, foreign, NULL, 0), "does not take config.gpu.kernels" },
-        { "some kernels", code_object(AMD_GPU, own, some, sizeof some), "config.gpu.kernels has no kernel vmafgpu_" },
-        { "other kernels", code_object(AMD_GPU, own, other, sizeof other),
-          "config.gpu.kernels has no kernel vmafgpu_" },
+        { "for another device", code_object(AMD_GPU, foreign, NULL, 0),
+          "config.gpu.kernels: driver rejects the kernels (" },
+        { "some kernels", code_object(AMD_GPU, own, some, sizeof some), "config.gpu.kernels: kernel vmafgpu_" },
+        { "other kernels", code_object(AMD_GPU, own, other, sizeof other), "config.gpu.kernels: kernel vmafgpu_" },
         { "a program", code_object(X86_64, own, NULL, 0), neither },
         { "without its last section", shortened(code_object(AMD_GPU, own, some, sizeof some), 64), neither },
         { "without its last byte", shortened(code_object(AMD_GPU, own, some, sizeof some), 1), neither },
@@ -442,14 +441,14 @@ static void check_code_objects(gpu *g) {
           neither },
         { "of 32 bits", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)), neither },
         { "of other targets", bundle(others, 3), no_target },
-        { "for the host", bundle(host, 1), "only for none at all" },
-        { "of nothing", bundle(host, 0), "only for none at all" },
-        { "that says what is not so", bundle(mixed_up, 3), "does not take config.gpu.kernels" },
+        { "for the host", bundle(host, 1), "its targets are none" },
+        { "of nothing", bundle(host, 0), "its targets are none" },
+        { "that says what is not so", bundle(mixed_up, 3), "config.gpu.kernels: driver rejects the kernels (" },
         { "of empty entries", bundle(empty, 3), neither },
         { "PTX", bytes_of(text, sizeof text - 1), neither },
         { "compressed", bytes_of(compressed, sizeof compressed), neither },
     };
-    snprintf(no_target, sizeof no_target, "has no kernels for this device, a %s, only for gfx1030, gfx90a:xnack+",
+    snprintf(no_target, sizeof no_target, "has no kernels for this device (%s); its targets are gfx1030, gfx90a:xnack+",
              own_name);
     config.gpu.kernels_path = NULL;
     for (size_t i = 0; i < sizeof images / sizeof images[0]; i++) {
@@ -498,7 +497,7 @@ void test_no_device(gpu *g) {
     vmafgpu *context = NULL;
     where("device 99");
     config.gpu.device = 99;
-    check_unusable(g, &f, config, &expected, "config.gpu.device is 99");
+    check_unusable(g, &f, config, &expected, "config.gpu.device: no such device (99)");
     config = usable;
     where("no such library");
     config.gpu.driver_path = "/there/is/no/library.so";
@@ -528,13 +527,13 @@ void test_no_device(gpu *g) {
     config.gpu.batch = 32;
     config.gpu.queue_depth = 8;
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
-    CHECK_HAS(vmafgpu_last_error(context), "MB of device memory");
-    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.batch is 32");
+    CHECK_HAS(vmafgpu_last_error(context), "device memory: out of memory (");
+    CHECK_HAS(vmafgpu_last_error(context), "lower config.gpu.batch (32)");
     vmafgpu_close(context);
     if (g->is_simulated) {
         where("little memory");
         g->sim.set(SIMULATED_DEVICE_MEMORY, 100000);
-        check_unusable(g, &f, usable, &expected, "of 0.1 MB");
+        check_unusable(g, &f, usable, &expected, " of 0.1 MB free");
         g->sim.set(SIMULATED_DEVICE_MEMORY, 1 << 30);
         where("no devices");
         g->sim.set(SIMULATED_DEVICES, 0);

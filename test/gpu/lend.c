@@ -235,7 +235,7 @@ static void test_lent_refusals(gpu *g) {
     config.gpu.frame_memory = VMAFGPU_MEMORY_PINNED;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory is pinned");
+    CHECK_HAS(vmafgpu_last_error(context), "there is no host memory to lend (config.gpu.frame_memory is pinned)");
     vmafgpu_close(context);
     film_free(&f);
 }
@@ -271,7 +271,7 @@ static void test_lent_illegal(gpu *g) {
             at[converts ? 0 : 1] |= i == BAD ? 0x10 : 0;
             if (i == BAD && converts) {
                 CHECK_INT(give_back(context, &l), VMAFGPU_ERROR_FRAME);
-                CHECK_HAS(vmafgpu_last_error(context), side ? "distorted: the luma word" : "reference: the luma word");
+                CHECK_HAS(vmafgpu_last_error(context), side ? "distorted: luma sample " : "reference: luma sample ");
                 CHECK_HAS(vmafgpu_last_error(context), "column 37, row 30");
                 at[0] &= 0xef; /* the rest is as it was */
             }
@@ -285,7 +285,7 @@ static void test_lent_illegal(gpu *g) {
                 CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK);
                 if (is_spoilt) {
                     CHECK_HAS(vmafgpu_last_error(context),
-                              side ? "distorted: the luma word" : "reference: the luma word");
+                              side ? "distorted: luma sample " : "reference: luma sample ");
                     CHECK_HAS(vmafgpu_last_error(context), "column 37, row 30");
                 } else {
                     check_row(score.values, expected.values + i * expected.columns, expected.columns);

@@ -205,9 +205,9 @@ static void check_lacks(gpu *g, int width, int height, const char *features, con
 
 void test_measured_lacks(gpu *g) {
     check_lacks(g, 16, 16384, "float_vif vif_prescale=4",
-                "the feature float_vif with vif_prescale to more than 65535 rows");
+                "feature float_vif: not supported on GPUs (vif_prescale makes more than 65535 rows)");
     check_lacks(g, 16, 16380, "float_vif vif_prescale=4|psnr", NULL);
-    check_lacks(g, 16384, 2049, "psnr|ciede", "the feature ciede with more than 33554432 pixels");
+    check_lacks(g, 16384, 2049, "psnr|ciede", "feature ciede: not supported on GPUs (more than 33554432 pixels)");
 }
 
 /* ---- when the GPU dies in the middle ---- */

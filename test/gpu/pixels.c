@@ -224,11 +224,11 @@ static void check_pixels_refused(gpu *g) {
         frame.memory = VMAFGPU_MEMORY_SURFACE;
         if (g->is_hip) {
             CHECK_INT(vmafgpu_push(context, &frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(context), "reference is a surface, but with HIP");
+            CHECK_HAS(vmafgpu_last_error(context), "reference is a surface, which HIP does not support");
         }
         frame.pixels = VMAFGPU_PIXELS_RGB24;
         CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, but surfaces hold");
+        CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, which cannot hold RGB24");
         if (!g->is_hip &&
             g->is_simulated) { /* an array that no surface can be made of; NVIDIA's driver takes it all the same */
             const array_shape shape = { 64, 32, 0, BYTES, 4, 0 };
@@ -238,7 +238,7 @@ static void check_pixels_refused(gpu *g) {
             frame.pixels = VMAFGPU_PIXELS_RGBA8;
             frame.memory = VMAFGPU_MEMORY_ARRAY;
             CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(context), "distorted: the driver makes no surface of data[0]");
+            CHECK_HAS(vmafgpu_last_error(context), "distorted: driver creates no surface of data[0]");
             CHECK_INT(g->array_destroy(array), 0);
         }
         CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_OK);
@@ -250,7 +250,7 @@ static void check_pixels_refused(gpu *g) {
         context = open_checked(&config);
         if (context) {
             CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(context), "reference is RGBA8, but with several GPUs");
+            CHECK_HAS(vmafgpu_last_error(context), "reference is RGBA8, which several GPUs cannot read");
             CHECK_INT(vmafgpu_push(context, &p.host, &p.host), VMAFGPU_OK);
         }
         vmafgpu_close(context);
@@ -270,12 +270,14 @@ static void check_pixels_self_test(gpu *g) {
                            0,
                            0,
                            1 };
-    static const char *const kernels[][2] = { { "vmafgpu_pixels", "vmafgpu_pixels computes" },
-                                              { "vmafgpu_pixels_chroma", "vmafgpu_pixels computes" },
-                                              { "vmafgpu_surfaces", "vmafgpu_surfaces computes" },
-                                              { "vmafgpu_pixels_surface", "vmafgpu_pixels_surface computes" },
-                                              { "vmafgpu_pixels_surface_chroma", "vmafgpu_pixels_surface computes" },
-                                              { NULL, "" } };
+    static const char *const kernels[][2] = {
+        { "vmafgpu_pixels", "kernel vmafgpu_pixels computes wrong" },
+        { "vmafgpu_pixels_chroma", "kernel vmafgpu_pixels computes wrong" },
+        { "vmafgpu_surfaces", "kernel vmafgpu_surfaces computes wrong" },
+        { "vmafgpu_pixels_surface", "kernel vmafgpu_pixels_surface computes wrong" },
+        { "vmafgpu_pixels_surface_chroma", "kernel vmafgpu_pixels_surface computes wrong" },
+        { NULL, "" }
+    };
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     vmafgpu_config config = pixel_config(g, &c, 1);
     psnr.name = "psnr";
@@ -389,7 +391,7 @@ static void check_planes(gpu *g, const plane_case *c) {
     if (context && cpu && c->bad) {
         CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
-        CHECK_HAS(vmafgpu_last_error(context), c->bad == 1 ? "a luma sample" : "a chroma sample");
+        CHECK_HAS(vmafgpu_last_error(context), c->bad == 1 ? ": luma sample exceeds " : ": chroma sample exceeds ");
     } else if (context && cpu) {
         scores got, expected;
         CHECK_INT(vmafgpu_push_preceding(context, &pictures[4].frame), VMAFGPU_OK);
@@ -440,7 +442,7 @@ static void check_planes_refused(gpu *g) {
     where("planes that are refused");
     if (g->is_hip) {
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
-        CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory is surface");
+        CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory: surfaces are not supported by the driver");
         vmafgpu_close(context);
         return;
     }
@@ -451,8 +453,9 @@ static void check_planes_refused(gpu *g) {
         context = open_checked(&config);
         if (context) {
             CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(context), i ? "reference is a surface, but samples of 8 bits are bytes"
-                                                     : "reference is a surface, but for planes of YUV");
+            CHECK_HAS(vmafgpu_last_error(context),
+                      i ? "reference is a surface, which holds samples of 8 bits as bytes"
+                        : "reference is a surface, which requires config.gpu.frame_memory surface");
         }
         vmafgpu_close(context);
     }

@@ -63,6 +63,7 @@ step 'demo' make demo
 step 'benchmarks build' make -j"$jobs" build/bench_gpu build/test/bench_cpu
 check 'tests'
 
+step 'format' sh test/format.sh
 step 'planted faults' test/planted.sh texts
 
 # with the kernels that the tests have built

@@ -197,6 +197,23 @@ for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop 
     check "$command: no scores" [ ! -s "$work/out" ]
 done
 
+# The comment at the top of an example shows lines of its output. The digits of pictures that are drawn with floating
+# point depend on the compiler; times and memory vary.
+for command in 'minimal 320 180 reference.yuv distorted.yuv' stream encoder_loop 'engine_overlay cpu' encoder_rdo \
+    tune_vmaf; do
+    name=${command%% *}
+    case $name in
+    encoder_rdo | tune_vmaf) digits='s/[0-9][0-9]*/0/g' ;;
+    *) digits='s/memory [0-9]*/memory 0/' ;;
+    esac
+    run_command "$command"
+    sed "$digits" "$work/out" > "$work/printed"
+    sed -n '/Output/,/\*\//s/^ \*         //p' "$root/examples/$name.c" | grep -vx '\.\.\.' | sed "$digits" > "$work/sample"
+    check "$name: sample of the output" [ "$(wc -l < "$work/sample")" -gt 0 ]
+    grep -vxFf "$work/printed" "$work/sample" > "$work/strays"
+    check "$name does not print: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
+done
+
 # make targets in running text
 # shellcheck disable=SC2086
 grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |

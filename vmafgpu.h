@@ -29989,7 +29989,7 @@ static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, d
 }
 
 VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafgpu__editor *e,
-                                                   const vmafgpu__sums *sums, int no_score, vmafgpu_edit_score *out,
+                                                   const vmafgpu__sums *sums, int skip_score, vmafgpu_edit_score *out,
                                                    double *values) {
     const vmafgpu__edits *x = v->edits;
     const vmafgpu_edit_sums now = vmafgpu__edit_sums_of(x, sums), then = vmafgpu__edit_sums_of(x, &x->base);
@@ -30006,7 +30006,7 @@ VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafg
     vmafgpu__edit_words_of(v, sums, &x->base, words);
     out->change = vmafgpu__edit_smooth(v, words, e->model_scratch) - x->smooth.prediction;
     out->change = out->change == out->change ? out->change : (double)NAN;
-    if (no_score)
+    if (skip_score)
         return;
     vmafgpu__edit_columns(v, sums, e->row, e->model_scratch);
     if (v->model_count)
@@ -31855,7 +31855,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model) {
         vmafgpu__count(&((vmafgpu__keeper *)model->reserved)->users, 1);
 }
 
-static void vmafgpu__forget_model(const vmafgpu_model *model) {
+VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model) {
     vmafgpu__keeper *keeper = model ? (vmafgpu__keeper *)model->reserved : NULL;
     if (keeper && vmafgpu__count(&keeper->users, -1) == 0) {
         const vmafgpu_allocator allocator = keeper->allocator;
@@ -31863,14 +31863,10 @@ static void vmafgpu__forget_model(const vmafgpu_model *model) {
     }
 }
 
-VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model) {
-    vmafgpu__forget_model(model);
-}
-
 static void vmafgpu__drop_models(vmafgpu *v) {
     for (; v->model_count > 0; v->model_count--) {
         vmafgpu__give(v, v->models[v->model_count - 1].inputs);
-        vmafgpu__forget_model(v->models[v->model_count - 1].model);
+        vmafgpu_model_release(v->models[v->model_count - 1].model);
     }
 }
 
@@ -32866,10 +32862,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
         const vmafgpu_result entered = vmafgpu__enter(contexts[at], function, 0);
         n = entered == VMAFGPU_OK ? vmafgpu__group(contexts + at, count - at, function) : 1;
         result = result == VMAFGPU_OK ? entered : result;
-        if (entered != VMAFGPU_OK && results)
-            results[at] = entered;
-        if (entered != VMAFGPU_OK)
+        if (entered != VMAFGPU_OK) {
+            if (results)
+                results[at] = entered;
             continue;
+        }
         int fine = n > 1 && vmafgpu__check_frame(contexts[at], function, "reference", reference) == VMAFGPU_OK;
         for (int i = 0; i < n && fine; i++)
             fine = vmafgpu__check_frame(contexts[at + i], function, "distorted", &distorted[at + i]) == VMAFGPU_OK;

@@ -104,7 +104,7 @@ typedef struct session {
     int has_rows;
     FILE *state;
     /* The pairs that are read, in order: `seeds`, `lead`, `wanted`, and then pairs that `wanted` depends on. */
-    int64_t seeds;     /* pairs of which only the reference is used, with vmafgpu_seed() */
+    int64_t seeds;     /* pairs of which only the reference is used, with vmafgpu_push_preceding() */
     int64_t lead;      /* pairs whose scores are already known */
     int64_t wanted;    /* pairs to score; negative for all */
     int64_t collected; /* number of rows of the contexts that were copied to `rows` or belong to `lead` */

@@ -531,39 +531,33 @@ static void check_tag_of_pair(void *user, const vmafgpu_score *score) {
     ++*(int *)user;
 }
 
-void test_tags(gpu *g) {
+static void check_tags(gpu *g, const int *devices, int count) {
     enum { PAIRS = 300 };
     film f = small_film(DEFAULT, 32, 32, 8, 5, 31);
-    for (int count = 1; count <= 2; count++) {
-        vmafgpu_config config = devices_config(g, &f, both, count == 1 ? 0 : 2);
-        vmafgpu *context;
-        int delivered = 0;
-        where("tags, %d GPUs", count);
-        if (count == 1)
-            config.gpu.devices = NULL;
-        config.gpu.batch = 32;
-        config.gpu.queue_depth = 4;
-        config.discard_scores = 1;
-        config.on_score = check_tag_of_pair;
-        config.on_score_user = &delivered;
-        if (count == 2 && vmafgpu_check_config(&config) == VMAFGPU_OK &&
-            vmafgpu_open(&context, &config) != VMAFGPU_OK) {
-            vmafgpu_close(context); /* one GPU only */
-            continue;
-        }
-        if (count == 1)
-            context = open_checked(&config);
-        for (int i = 0; i < PAIRS && context; i++) {
-            vmafgpu_frame reference = film_frame(&f, i % 5, CLIP_REFERENCE);
-            vmafgpu_frame distorted = film_frame(&f, i % 5, CLIP_DISTORTED);
-            distorted.tag = ~(uint64_t)i;
-            CHECK_INT(vmafgpu_push(context, &reference, &distorted), VMAFGPU_OK);
-        }
-        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        CHECK_INT(delivered, PAIRS);
-        vmafgpu_close(context);
+    vmafgpu_config config = devices_config(g, &f, devices, count);
+    vmafgpu *context;
+    int delivered = 0;
+    where("tags, config.gpu.device_count %d", count);
+    config.gpu.batch = 32;
+    config.gpu.queue_depth = 4;
+    config.discard_scores = 1;
+    config.on_score = check_tag_of_pair;
+    config.on_score_user = &delivered;
+    context = open_checked(&config);
+    for (int i = 0; i < PAIRS && context; i++) {
+        vmafgpu_frame reference = film_frame(&f, i % 5, CLIP_REFERENCE);
+        vmafgpu_frame distorted = film_frame(&f, i % 5, CLIP_DISTORTED);
+        distorted.tag = ~(uint64_t)i;
+        CHECK_INT(vmafgpu_push(context, &reference, &distorted), VMAFGPU_OK);
     }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(delivered, PAIRS);
+    vmafgpu_close(context);
     film_free(&f);
+}
+
+void test_tags(gpu *g) {
+    check_tags(g, NULL, 0);
 }
 
 /* Frames from everywhere, waits, pairs by themselves, on two and three GPUs. */
@@ -1038,6 +1032,7 @@ void test_devices(gpu *g) {
         return;
     }
     check_devices(g, count);
+    check_tags(g, both, 2);
     check_next_device(g);
     check_devices_lend(g);
     check_devices_hook(g);

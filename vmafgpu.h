@@ -24278,7 +24278,7 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
         const uint64_t size = 2 * PAIRS * (uint64_t)layout.size;
         v->cpu->lent = (unsigned char *)vmafgpu__take(v, size);
         if (!v->cpu->lent)
-            return vmafgpu__fail_memory(v, "lent frames", size);
+            return vmafgpu__fail_memory(v, "acquired frames", size);
         v->lending.memory = v->cpu->lent;
         v->lending.size = (size_t)size;
     }
@@ -24473,8 +24473,8 @@ static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vm
         if (!v->lending.count || frames[i]->pixels || memcmp(frames[i]->data, lent[i].data, sizeof lent[i].data) != 0 ||
             memcmp(frames[i]->pitch, lent[i].pitch, sizeof lent[i].pitch) != 0)
             return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                                 "%s, %s: is in lent memory, but is not the frame that vmafgpu_acquire_pair() lent for "
-                                 "this pair; push lent pairs in order, each once",
+                                 "%s, %s: is in acquired memory, but is not the frame that vmafgpu_acquire_pair() "
+                                 "returned for this pair; push acquired pairs in order, each once",
                                  v->subject, i ? "distorted" : "reference");
     }
     return VMAFGPU_OK;
@@ -26552,7 +26552,7 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "vmafgpu_acquire_pair: there is no host memory to lend (config.gpu.frame_memory is %s)",
+                             "vmafgpu_acquire_pair: no host memory can be acquired (config.gpu.frame_memory is %s)",
                              vmafgpu__memory_names[v->config.gpu.frame_memory]);
     v->lending.memory = g->staged_references;
     v->lending.size = (size_t)(g->staged_single - g->staged_references);
@@ -26693,8 +26693,9 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->distorted_ring;
     vmafgpu__upload uploads[3];
     if (v->lending.count >= g->flight)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: all %d pairs of planes are lent; push a lent pair first",
-                             v->subject, g->flight);
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                             "%s: all %d pairs of planes are acquired; push an acquired pair first", v->subject,
+                             g->flight);
     uploads[0] = vmafgpu__upload_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
     uploads[1] = vmafgpu__upload_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
                                     vmafgpu__device_plane(g, g->device_references, r), 1, 1);

@@ -740,7 +740,7 @@ static void test_statements(void) {
     lent[0].pixels = VMAFGPU_PIXELS_RGBA8;
     lent[0].pitch[0] = 0;
     CHECK_INT(vmafgpu_push(v, &lent[0], &clip.planes[0][1]), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "lent memory");
+    CHECK_HAS(vmafgpu_last_error(v), "acquired memory");
     CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.planes[0][1]), VMAFGPU_OK);
     vmafgpu_close(v);
 

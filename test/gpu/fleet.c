@@ -940,7 +940,7 @@ static void check_devices_rules(gpu *g, int threads) {
     for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_acquire_pair(context, &lent[i][0], &lent[i][1]), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(context, &lent[1][0], &lent[1][1]), VMAFGPU_ERROR_ARGUMENT); /* the first pair comes first */
-    CHECK_HAS(vmafgpu_last_error(context), "is in lent memory");
+    CHECK_HAS(vmafgpu_last_error(context), "is in acquired memory");
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
     reel_finish(&r, context, 0);
     check_context(g, context, &expected);

@@ -157,7 +157,7 @@ static void test_lent_and_others(gpu *g) {
             } else {
                 CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score),
                           VMAFGPU_ERROR_STATE);
-                CHECK_HAS(vmafgpu_last_error(context), "lent");
+                CHECK_HAS(vmafgpu_last_error(context), "acquired");
             }
             CHECK_INT(vmafgpu_push(context, (i + way) % 3 ? &pair[0] : reel_frame(&r, i, 0),
                                    (i + way) % 4 ? &pair[1] : reel_frame(&r, i, 1)),
@@ -235,7 +235,7 @@ static void test_lent_refusals(gpu *g) {
     config.gpu.frame_memory = VMAFGPU_MEMORY_PINNED;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(context), "there is no host memory to lend (config.gpu.frame_memory is pinned)");
+    CHECK_HAS(vmafgpu_last_error(context), "no host memory can be acquired (config.gpu.frame_memory is pinned)");
     vmafgpu_close(context);
     film_free(&f);
 }

@@ -128,7 +128,7 @@ static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char 
 /* The model of a clip for which libvmaf has no figures: the picture is too small for its features. */
 static void compare_refused(const golden_clip *clip, const char *model) {
     vmafgpu *context = score_clip(clip, model, 1);
-    CHECK_HAS(vmafgpu_last_error(context), "needs");
+    CHECK_HAS(vmafgpu_last_error(context), "too small (");
     CHECK(strncmp(model, "vmaf_v1", 7) == 0);
     vmafgpu_close(context);
 }

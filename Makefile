@@ -137,6 +137,15 @@ $(BUILD)/cluster_mpi: examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads
 blobs: | $(BUILD)
 	@GFX='$(GFX)' SM='$(SM)' test/make_blobs.sh $(BUILD)
 
+# Kernels as C arrays, for EMBED in libvmaf.mk. The scripts write these files only if the kernels have changed.
+.PHONY: vmaf_forced
+$(BUILD)/vmafgpu_nvidia.h: vmaf_forced | $(BUILD)
+	@SM='$(SM)' test/make_ptx.sh $(BUILD)
+	@[ -f $@ ] || { echo 'EMBED=nvidia: the kernels could not be built, see above' >&2; exit 1; }
+$(BUILD)/vmafgpu_amd.h: vmaf_forced | $(BUILD)
+	@GFX='$(GFX)' test/make_hsaco.sh $(BUILD)
+	@[ -f $@ ] || { echo 'EMBED=amd: the kernels could not be built, see above' >&2; exit 1; }
+
 check-codegen: blobs
 	@CC='$(CC)' CXX='$(CXX)' test/check_codegen.sh $(BUILD)
 

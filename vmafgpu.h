@@ -24720,7 +24720,36 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #endif
 #else
 #include <dlfcn.h>
+#if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
+/* The declaration of sys/auxv.h; that file also defines all names of elf.h. */
+#ifdef __cplusplus
+extern "C" {
 #endif
+extern unsigned long getauxval(unsigned long) __THROW;
+#ifdef __cplusplus
+}
+#endif
+#endif
+#endif
+
+/* Whether libraries can be loaded into this program. A fully static program contains a glibc of its own. Each library
+ * that it loads needs the shared glibc, and if the versions differ, the process crashes while it is loaded. */
+static int vmafgpu__can_load_libraries(void) {
+#if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
+    enum { AUXV_HEADERS = 3, AUXV_HEADER_SIZE = 4, AUXV_HEADER_COUNT = 5, HEADER_INTERPRETER = 3 };
+    const unsigned long address = getauxval(AUXV_HEADERS), size = getauxval(AUXV_HEADER_SIZE);
+    const unsigned long count = address && size >= sizeof(uint32_t) ? getauxval(AUXV_HEADER_COUNT) : 0;
+    for (unsigned long i = 0; i < count; i++) {
+        uint32_t type; /* the first field of a program header, with 32 and 64 bits */
+        memcpy(&type, (const char *)address + i * size, sizeof type);
+        if (type == HEADER_INTERPRETER) /* the path of the dynamic loader: static programs have none */
+            return 1;
+    }
+    return 0;
+#else
+    return 1;
+#endif
+}
 
 /* Opens a library; with only_loaded, only if the process has loaded it already. With is_kept, it is never unloaded. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
@@ -24921,6 +24950,10 @@ typedef struct vmafgpu__vendor {
 /* Loads the library and its functions; sets `reason` on failure. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
+    if (!vmafgpu__can_load_libraries()) {
+        vmafgpu__message(reason, size, "a fully static program cannot load a driver; link glibc as a shared library");
+        return NULL;
+    }
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
     /* If the program has loaded a driver library already, its streams and addresses belong to that one. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)

@@ -16,6 +16,11 @@ die() {
     exit 1
 }
 
+# replace FROM TO: moves a file; leaves TO as it is if the contents are the same
+replace() {
+    cmp -s "$1" "$2" || mv "$1" "$2"
+}
+
 passed=0
 failed=0
 

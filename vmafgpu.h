@@ -432,10 +432,21 @@
  * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
  * frame or option at fault. A failed call changes nothing, unless its description states something else.
  *
- * OTHER LANGUAGES, SHARED LIBRARIES. Structs can grow in any release. So compile the implementation and its users with
- * the same header, and compare vmafgpu_version_number() with VMAFGPU_VERSION_NUMBER. To initialise a struct, set all
- * its bytes to zero. Enums are 32-bit integers; if -fshort-enums is used, use it for all files. Paths are passed to the
- * C library unchanged, on Windows in the ANSI code page.
+ * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers; if
+ * -fshort-enums is used, use it for all files. Paths are passed to the C library unchanged, on Windows in the ANSI code
+ * page. If the implementation is in a shared library, compare vmafgpu_abi() with VMAFGPU_ABI.
+ *
+ * STABILITY: WHAT A NEW VERSION CAN CHANGE
+ *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
+ *     stay, struct fields are only appended, and zero in a new field keeps the old behaviour. So initialise structs
+ *     with VMAFGPU_INIT and assign fields by name. Before 1.0.0, a new MINOR version can rename things; the CHANGELOG
+ *     lists them.
+ *   - Bits. Each version states the version of libvmaf to which its results are equal (0.1: libvmaf 3.2.0). If a result
+ *     changes for any input, the first line of the CHANGELOG says so. A PATCH version changes results only to correct
+ *     a difference from libvmaf.
+ *   - Binary interface. Structs can grow in any MINOR version, so compile a program and the implementation with the same
+ *     header. VMAFGPU_ABI changes if a struct, an enumerator or an existing function changes. New functions keep it.
+ *   - Kernels. GPU kernels belong to one version of this header. Other kernels are refused when they are loaded.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0
@@ -574,6 +585,8 @@
 /* major * 10000 + minor * 100 + patch */
 #define VMAFGPU_VERSION_NUMBER 100
 #define VMAFGPU_VERSION_STRING "0.1.0"
+/* Number of the binary interface. It changes with each change to a struct, an enumerator or a function that exists. */
+#define VMAFGPU_ABI 0
 
 /* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
 #ifndef VMAFGPU_API
@@ -1486,11 +1499,12 @@ VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
-/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION_NUMBER of the compiled implementation. Structs can grow in any
- * release. So a program that loads the implementation from a shared library must check that the number is that of its
- * header. */
+/* Return VMAFGPU_VERSION_STRING, VMAFGPU_VERSION_NUMBER and VMAFGPU_ABI of the compiled implementation. A program that
+ * loads the implementation from a shared library must check that vmafgpu_abi() is the VMAFGPU_ABI of its header; see
+ * STABILITY in the manual. */
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
+VMAFGPU_API int         vmafgpu_abi(void);
 
 /* Return the built-in model with that name, or NULL; and the i-th built-in model, or NULL after the last. */
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
@@ -33663,6 +33677,10 @@ VMAFGPU_API const char *vmafgpu_version_string(void) {
 
 VMAFGPU_API int vmafgpu_version_number(void) {
     return VMAFGPU_VERSION_NUMBER;
+}
+
+VMAFGPU_API int vmafgpu_abi(void) {
+    return VMAFGPU_ABI;
 }
 
 VMAFGPU__COLD_END

@@ -1,4 +1,6 @@
 /* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
+ * Copyright (c) 2026 the vmafgpu authors
+ * SPDX-License-Identifier: BSD-2-Clause-Patent (the text is at the end of this file)
  *
  * VMAF compares a distorted video with its original. In ONE file of your program, compiled as C99 or C++11 or later:
  *

@@ -1,12 +1,13 @@
 /* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
  *
- * VMAF compares a distorted video with its original. In ONE file of your program, compiled as C99 or C++11 or later:
+ * VMAF compares a distorted video with its original. Compile the implementation in ONE file of your program, as C99 or
+ * later or as C++11 or later:
  *
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
- * In all other files include it without the define. Keep models/model_embed.h (the built-in models) beside the header.
- * Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
+ * In all other files, include the header without the define. Keep models/model_embed.h (the built-in models) beside the
+ * header. Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
  * The CPU backend needs nothing else. For a GPU, `make blobs` builds the kernels; the driver is loaded at run time.
  *
  * ==== EVERY PROGRAM ====
@@ -40,12 +41,12 @@
  *
  * ==== TASKS ====
  *
- * In this part `v` is an open context, and `cfg` is its config before the open. reference(i), distorted(i) and
- * encode(i, quality) are your functions; each returns the vmafgpu_frame with index i. Check all results as above.
+ * In this part `v` is an open context, and `cfg` is the config with which it is opened. reference(i), distorted(i) and
+ * encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as above.
  *
- * SCORE A CLIP. The program above does it. One pass can compute several models and more features. A context has one
- * column for each feature value, then one for each model. Pool columns with vmafgpu_pool(), vmafgpu_percentile(), or
- * vmafgpu_pool_range() for a part of the clip. To score another clip of this format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. One pass can compute several models and more features. A context has
+ * one column for each feature value, then one for each model. Pool columns with vmafgpu_pool() or vmafgpu_percentile(),
+ * or a part of the clip with vmafgpu_pool_range(). To score another clip of this format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -56,8 +57,9 @@
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
  * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so a score comes one push late, and on a GPU when its batch is finished. You can set config.on_score
- * instead. For a stream without end, set config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
+ * next frame, so a score is ready one push later. On a GPU it is ready when its batch is finished. You can set
+ * config.on_score instead. For an endless stream, set config.discard_scores: memory stays constant, and vmafgpu_pool()
+ * still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -67,16 +69,16 @@
  *         fprintf(stderr, "%s\n", vmafgpu_last_error(v));
  *
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair outside of the clip and allocates nothing. Pass the
- * previous reference for motion; with NULL motion is 0. vmafgpu_score_candidates() scores several encodes of one frame.
- * On the CPU the work that depends on the reference only is then done once.
+ * previous reference for motion; with NULL, motion is 0. vmafgpu_score_candidates() scores several encodes of one
+ * frame. On the CPU it does the work that depends only on the reference once.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
  *     vmafgpu_score_pair(v, &ref, &encodes[0], &before, &score);
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
  *
- * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs, and push all frames of an index together.
- * On the CPU the contexts share the work that depends on the reference only. Each context has its own scores.
+ * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs. Push all frames with the same index in one
+ * call. On the CPU the contexts share the work that depends only on the reference. Each context has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -84,8 +86,8 @@
  *     for (int k = 0; k < 2; k++) vmafgpu_open(&contexts[k], &cfg);
  *     vmafgpu_push_many(contexts, 2, &ref, versions, NULL);                   // for each i
  *
- * SEGMENTS OF A CLIP can be scored separately, with the scores of the whole clip. Motion needs references before and
- * after the segment. score.index and config.subsample count from the first pair of the segment.
+ * SEGMENTS OF A CLIP can be scored separately. Their scores are those of the whole clip. Motion needs references before
+ * and after the segment. score.index and config.subsample count from the first pair of the segment.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -113,9 +115,9 @@
  *     if (vmafgpu_open(&v, &cfg) == VMAFGPU_OK)
  *         printf("%s; device frames of the next pair: GPU %d\n", vmafgpu_device_name(v), vmafgpu_next_device(v));
  *
- * LIVE. In games and streams each score must be ready with its pair, and no call may wait. With config.live a score
+ * LIVE. In games and streams each score must be ready with its pair, and no call may block. With config.live a score
  * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
- * clip without it. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the frames.
+ * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free them.
  *
  *     vmafgpu_score score;
  *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
@@ -128,7 +130,7 @@
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair, the
  * base. vmafgpu_edit_try() scores the base with other samples in a rectangle, bit-identical to scoring the whole frame.
  * vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() approximate
- * which sums and blocks matter most. Edits support models of adm, vif and motion: those of v0.6 without float.
+ * which sums and blocks matter most. Edits support models that use only adm, vif and motion: the non-float v0.6 models.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
  *     vmafgpu_edit_score tried;
@@ -137,24 +139,24 @@
  *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);
  *
- * MAPS show where in a frame VMAF is lost: one float per block. They need config.map_block_size and config.live. A map
- * in host memory is complete when the score of its pair is ready.
+ * MAPS show where in a frame VMAF is lost, as one float per block. They need config.map_block_size and config.live. A
+ * map in host memory is complete when the score of its pair is ready.
  *
  *     int across, down;
  *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map`
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next push that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
- * RGB. Each frame can be RGB or YUV on its own: for example, the reference is an image of a game engine, and the
- * distorted frame is decoded NV12. RGB is converted to planes in the format of the config, only to those that the
- * features use. config.colour must state the conversion; nothing is guessed. vmafgpu_colour defines the arithmetic.
+ * RGB. Each frame can be RGB or YUV independently: for example, the reference is an image of a game engine, and the
+ * distorted frame is decoded NV12. RGB frames are converted to YUV in the format of the config; only planes that the
+ * features use are computed. config.colour must state the conversion; nothing is guessed. See vmafgpu_colour.
  *
  *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
  *     vmafgpu_frame image = VMAFGPU_INIT;
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
  *
- * OWN MODELS in libvmaf's format work as JSON text, or as C arrays, which examples/embed_model.c makes of the text.
+ * OWN MODELS in the format of libvmaf can be JSON text, or C arrays that examples/embed_model.c generates from it.
  *
  *     vmafgpu_model *model;
  *     vmafgpu_model_config mine = VMAFGPU_INIT;
@@ -177,7 +179,8 @@
  * LIMITS. Frames have 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2 or 4:4:4, and 16x16 to 16384x16384 pixels. They are planar,
  * NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair have the size of
  * the config. It writes no files; the tool writes reports and heat maps. It never prints or aborts, and never changes
- * global state, the locale or the floating-point environment. One error message per thread is outside of contexts.
+ * global state, the locale or the floating-point environment. The only state outside of contexts is one error message
+ * per thread.
  *
  * MODELS. These are built in. Scores of v0.6 and v1 are not comparable.
  *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
@@ -187,12 +190,12 @@
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at three and five picture heights
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
- * The eight models of v1 (libvmaf 3.2.0, June 2026) are one SVM. They also measure banding and chroma, so frames need
+ * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. They also measure banding and chroma, so frames need
  * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. They were trained on 10 bits and accept 8.
  * The smallest 4:2:0 picture is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160). If the encode was
  * smaller than the frames, set model options: "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
- * FEATURES AND OPTIONS. All features of libvmaf 3.2.0 with all options, also on GPUs. Each feature is listed with its
+ * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 exist, also on GPUs. Each feature is listed with its
  * columns, then its options as: name (alias) default, range. An option that differs from its default appends
  * _alias_value, or _alias for a flag, to the column name. Numbers are first rounded to six significant digits, as in
  * libvmaf. An option that the feature does not have is ignored with a warning; see config.strict_options.
@@ -302,12 +305,13 @@
  * backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs can be acquired.
  * While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no work.
  *
- * GPU: several. Each GPU in turn is assigned a run of gpu.queue_depth * gpu.batch pairs. If features look back, this
- * number includes one or two references (or a pair) from before the run, which its GPU also receives. Each GPU uses as
- * much memory as a single one. Device frames are read in place on the GPU that vmafgpu_next_device() returns before the
- * push. On another GPU they are copied peer to peer, which requires samples in the low bits of words, or bytes at 8
- * bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. So device frames must be ready
- * when they are pushed. RGB frames must be in host or pinned memory.
+ * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
+ * earlier frames, this number includes one or two references (or a pair) from before the run, which its GPU also
+ * receives. Each GPU uses as much memory as a single one. Device frames are read in place on the GPU that
+ * vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer, which requires samples in
+ * the low bits of words, or bytes at 8 bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single
+ * GPU. With several GPUs, device frames must therefore be ready when they are pushed, and RGB frames must be in host or
+ * pinned memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -323,9 +327,10 @@
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
  * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|.
- *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3 and columns of options follow it.
- *     Other columns are unchanged. Each score is bit-identical to that of libvmaf for a clip that ends with the pair.
- *     motion2 is never lower than in the whole clip, so scores are mostly slightly higher. Pooling uses live scores.
+ *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3, and the motion columns with
+ *     options, are computed in the same way. Other columns are unchanged. Each score is bit-identical to that of
+ *     libvmaf for a clip that ends with the pair. motion2 is never lower than in the whole clip, so most scores are
+ *     slightly higher. Pooling uses live scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count() and _request_map() never wait for a GPU. vmafgpu_push(),
  *     _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can wait. On the CPU
  *     vmafgpu_try_push() scores the pair during the call.
@@ -407,12 +412,13 @@
  *
  * THREADS. Only one thread at a time can use a context; it need not always be the same thread. Different contexts are
  * independent. Several contexts and threads can read the same frame. Callbacks must not throw or longjmp.
- *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame, or fewer if frames
- *     have less work. With config.parallel_for your own thread pool does this instead. The default starts no thread.
+ *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame. Fewer threads are
+ *     used if a frame has too little work. With config.parallel_for your own thread pool does this instead. The default
+ *     starts no thread.
  *   - On a GPU, gpu.copy_threads (default config.threads) threads copy frames in host memory. The driver may start
  *     more. The GPU works while the calling thread goes on. gpu.open_in_background starts a thread until the GPU is
- *     open. Several GPUs are opened by one thread each, which end before vmafgpu_open() returns. This requires more
- *     than one thread and no config.parallel_for.
+ *     open. Several GPUs are opened by one thread each, and these threads end before vmafgpu_open() returns. This
+ *     requires more than one thread and no config.parallel_for.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
@@ -423,10 +429,11 @@
  * disables instruction sets; vmafgpu_instruction_set() returns the choice.
  *
  * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked and device memory by the
- * driver, one allocation each. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short,
- * open reports how much it needs. These things are allocated later: vmafgpu_push() doubles the score list, unless
- * config.discard_scores is set. The CPU backend allocates its planes when a GPU fails, and buffers at the first
- * vmafgpu_acquire_pair(). vmafgpu_percentile() makes a temporary copy of a column.
+ * driver, in one block of each kind. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is
+ * short, open reports how much it needs. Only these are allocated later:
+ *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
+ *   - the planes of the CPU backend when a GPU fails, and its buffers at the first vmafgpu_acquire_pair();
+ *   - a temporary copy of a column in vmafgpu_percentile().
  *
  * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. A positive value is a state (AGAIN,
  * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
@@ -453,7 +460,7 @@
  *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. These cases are defined
  *     here:
- *       adm with 32 or fewer pixels in width or height: the same border rules (vif, motion: libvmaf works down to 16)
+ *       adm with 32 or fewer pixels in width or height: the usual border rules (libvmaf's vif and motion work at 16)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
  *       cambi with full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
@@ -479,81 +486,83 @@
  *
  * ==== FOR DEVELOPERS ====
  *
- * SECTIONS, in the order of the file. Each has a banner, >>name, here, in the code and in vmafgpu_kernels.cu. A section
- * calls functions of earlier sections. >>levels and >>level operations are another part of the file: >>cpu includes it
- * once for each instruction set.
- *   >>settings          compilers, switches, float rules     >>arithmetic        per sample, for all backends
- *   >>launch            arguments of kernels                 >>sums              results for a pair: integers
- *   >>edits arithmetic  changed rectangles, predictions      >>context           types of the engine
+ * SECTIONS, in the order of the file. Each has a banner with >>name and caption. vmafgpu_kernels.cu has such banners,
+ * too. A section calls functions of earlier sections. >>levels and >>level operations are a part of their own: >>cpu
+ * includes them once for each instruction set.
+ *   >>settings          compilers, switches, float rules     >>arithmetic        per-sample arithmetic of all backends
+ *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair, as integers
+ *   >>edits arithmetic  arithmetic of edits and maps         >>context           types of the engine
  *   >>memory            allocation, errors, log              >>text              numbers and messages
- *   >>frames            the planes of the caller             >>json              JSON text
+ *   >>frames            access to the planes of the caller   >>json              reader of JSON text
  *   >>model reader      from JSON to a model                 >>svm reader        libsvm text in a model file
- *   >>models            built-in models, prediction          >>features          options, columns, names
- *   >>gpu features      launches and memory of features      >>threads           the work on a frame in parts
- *   >>contrast sensitivity  of adm, float_adm                >>resampling        of speed, float_vif, float_motion
- *   >>chains            pieces of a frame for threads        >>cpu state         state of the CPU backend
+ *   >>models            built-in models and prediction       >>features          extractors: options, columns, names
+ *   >>gpu features      launches and memory of features      >>threads           parallel work on a frame
+ *   >>contrast sensitivity  of adm and float_adm             >>resampling        Gaussian filters, resizing of planes
+ *   >>chains            division of a frame among threads    >>cpu state         state of the CPU backend
  * Chapters. Each contains a feature in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
- *   >>pixels            RGB frames to planes                 >>vif               visual information fidelity, integers
+ *   >>pixels            conversion of RGB frames to planes   >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references         >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas                >>speed             speed_chroma: entropy, float
- *   >>speed temporal    entropy of changes of luma           >>floats            shared by the float features
+ *   >>speed temporal    entropy of luma changes, float       >>floats            code shared by the float features
  *   >>psnr              peak signal-to-noise ratio           >>float psnr        float_psnr and float_moment
- *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible detail, 8x8 blocks
- *   >>float adm         adm in float                         >>ciede             CIEDE2000: differences of colours
+ *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible errors, 8x8 blocks
+ *   >>float adm         adm in float                         >>ciede             CIEDE2000 colour difference
  *   >>float ansnr       SNR of smoothed pictures             >>float motion      motion in float
- *   >>float vif         vif in float                         >>cpu               choice of instruction set; views
- *   >>cpu backend       frames on the CPU                    >>frame checks      pointers, pitches, kinds of memory
- *   >>lzma              decompression of kernels             >>driver            loads driver and kernels
- *   >>gpu               state, failure, planes               >>gpu batches       launches for the pairs of a slot
- *   >>gpu frames        frames to planes on the device       >>gpu backend       the backend table; memory
- *   >>gpu test          the self-test                        >>gpu open          finds, tests and closes a GPU
- *   >>vendors           NVIDIA and AMD                       >>fleet             one clip on several backends
- *   >>fleet backend     the backend table of a fleet         >>table             the list of features
- *   >>scores            rows, prediction, pooling            >>edits             sums of a changed rectangle
- *   >>edit figures      predictions, gradients, maps         >>edit calls        checks, tries, commits
- *   >>gpu edits         edits and maps on a GPU              >>gpu tries         edits on a GPU, in batches
- *   >>edit test         self-test of edits and maps          >>config            defaults, ranges, rules
- *   >>inputs            models, features, columns            >>open              from a config to a context
- *   >>public            API: contexts, frames, pairs         >>public edits      API: maps and edits
- *   >>public scores     API: scores, pooling, names          >>levels            names of vector code
- *   >>level operations  operations of an instruction set
+ *   >>float vif         vif in float
+ * Backends, scores and the API:
+ *   >>cpu               choice of the instruction set        >>cpu backend       frames and memory on the CPU
+ *   >>frame checks      pointers, pitches, kinds of memory   >>lzma              decompression of kernels
+ *   >>driver            loading of drivers and kernels       >>gpu               state, failures and planes of a GPU
+ *   >>gpu batches       launches for the pairs of a slot     >>gpu frames        frames to planes on the device
+ *   >>gpu backend       backend table of a GPU; memory       >>gpu test          self-test of a GPU
+ *   >>gpu open          search, test and closing of a GPU    >>vendors           differences between NVIDIA and AMD
+ *   >>fleet             one clip on several backends         >>fleet backend     backend table of a fleet
+ *   >>table             list of features                     >>scores            rows, prediction, pooling
+ *   >>edits             sums of a changed rectangle          >>edit figures      predictions, gradients, maps
+ *   >>edit calls        checks, tries, commits               >>gpu edits         edits and maps on a GPU
+ *   >>gpu tries         batches of edits on a GPU            >>edit test         self-test of edits and maps
+ *   >>config            defaults, ranges, rules              >>inputs            models, features, columns
+ *   >>open              from a config to a context           >>public            API: contexts, frames, pairs
+ *   >>public edits      API: maps and edits                  >>public scores     API: scores, pooling, names
+ *   >>levels            vector code per instruction set      >>level operations  operations of an instruction set
  *
  * HOW A PAIR FLOWS. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes it to a
  * backend (vmafgpu__backend_table).
- *   CPU: vmafgpu__cpu_submit() views or copies luma (vmafgpu__view_frame()) and runs vmafgpu__frame_task() on each
- *   thread. The task takes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A piece calls
- *   a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the sums of its
- *   thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
+ *   CPU: vmafgpu__cpu_submit() uses luma in place or copies it (vmafgpu__view_frame()) and runs vmafgpu__frame_task()
+ *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A
+ *   piece calls a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the
+ *   sums of its thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
  *   GPU: vmafgpu__gpu_submit() lets threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller
  *   wrote them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
  *   is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are copied
  *   back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the
- *   CPU. Several GPUs, or the CPU and the GPU that follows it, are units of one backend, vmafgpu__fleet_backend.
+ *   CPU. Several GPUs, or the CPU followed by the GPU that opens in the background, are units of one backend,
+ *   vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
- *   and vmafgpu__predict() evaluates the models. The row is then ready for the functions that return scores.
+ *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
  *
  * WHAT MUST STAY TRUE
  *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. So backends are
- *      exact if their sums are equal. The chapter of a float feature defines the order of its operations. There the GPU
- *      delivers sums as doubles, and the chapter turns them into the values of the CPU.
+ *      exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from which the
+ *      chapter computes the same values as the CPU. The chapter defines the order of the operations.
  *   2. The arithmetic is written once: >>arithmetic, and the code that chapters share with kernels, compile as C, as
- *      C++ and as device code. The kernels include this file for it.
+ *      C++ and as device code. The kernels include this file.
  *   3. Vector code is written once, over the operations of >>level operations; plain C is one of the instruction sets.
  *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
  *      distinguishes them.
  *   5. No surprises: no global state, no thread that was not requested, and messages through config.on_log only. Memory
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
- *   7. A sum of floats or doubles has the order of additions of libvmaf. There are two exceptions. Exact sums (integers
- *      below 2^53) may have any order. Another order, a fused operation or another formula is allowed if an error bound
- *      shows whether the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
- *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot
- *      arrive: -0.0 has a sign bit but is not below 0.
+ *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
+ *      have any order. Another order, a fused operation or another formula is allowed if an error bound shows whether
+ *      the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
+ *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN are
+ *      impossible, because -0.0 has a sign bit but is not below 0.
  *
- * TEN WORDS
+ * TERMS
  *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
- *   plane    luma or chroma of a frame                            picture  a plane at a scale, as a feature reads it
+ *   plane    luma or chroma of a frame                            picture  input of a feature: a plane at some scale
  *   pair     a reference and a distorted frame                    band     one output of a wavelet or a filter bank
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
  *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
@@ -605,7 +614,7 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * One table: name, number, message. Zero and positive values are not failures. Negative values are failures. The
+ * One table: name, number, message. Zero and positive values are not failures; negative values are. The
  * message of vmafgpu_last_error() names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
@@ -655,7 +664,7 @@ typedef enum vmafgpu_layout {
  * other frame is borrowed until vmafgpu_reusable_count() counts its pair, or, in single pairs and edits, until the call
  * returns. For DEVICE, SURFACE and ARRAY, data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
-    VMAFGPU_MEMORY_HOST = 0, /* any host memory */
+    VMAFGPU_MEMORY_HOST = 0, /* any host memory, also pinned memory */
     VMAFGPU_MEMORY_PINNED,   /* host memory that the API of the GPU has page-locked, so that the GPU can read it. The
                                 CPU backend reads it as host memory */
     VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores: a CUdeviceptr, or a pointer from hipMalloc(). With
@@ -733,13 +742,13 @@ typedef struct vmafgpu_colour {
     vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in memory of the caller. It is borrowed and never written; vmafgpu_memory states for how long. Only its
- * samples are read, no byte between or beside the rows. The struct itself is read during the call only.
+/* One picture in memory of the caller. It is borrowed, as vmafgpu_memory describes, and never written. Only its
+ * samples are read, no bytes between the rows. The struct itself is read during the call only.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
  *     Chroma is read only if a feature uses it, and can be NULL otherwise. These features are speed_chroma, psnr,
  *     psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
- *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() states
- *     when the check fails the push, and when it fails the pair.
+ *   - Only samples that a feature needs are read, and they are checked against the bit depth. See vmafgpu_push() for
+ *     whether an illegal sample fails the push or the pair.
  *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
  *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit a ptrdiff_t.
@@ -1105,38 +1114,38 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
  * and blocks only if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
- *   - If the call fails, the pair was not taken and the index does not advance; the pair can be corrected and pushed
- *     again.
+ *   - If the call fails, the pair is not part of the clip and the index does not advance. The caller can correct the
+ *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
  *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically.
  *     Pairs in device memory fail one by one with VMAFGPU_ERROR_DEVICE: vmafgpu_next_score() returns the failure.
  *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
- *     checks it, the pair fails instead: chroma, and luma in device memory, in acquired buffers, and in pinned memory
- *     that the GPU copies unchanged.
- *   - A failed pair also fails the neighbours whose motion depends on it. */
+ *     checks it, the pair fails instead. The GPU checks chroma, and these kinds of luma: in device memory, in acquired
+ *     buffers, and in pinned memory that the GPU copies unchanged.
+ *   - If a pair fails, its neighbours whose motion depends on it fail too. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
-/* Like vmafgpu_push(), but never waits for a GPU: returns VMAFGPU_AGAIN if the queue is full, and the pair was not
- * taken. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory are copied
- * during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
+/* Like vmafgpu_push(), but never waits for a GPU. If the queue is full, it returns VMAFGPU_AGAIN and the pair is not
+ * part of the clip. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory
+ * are copied during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
-/* Returns buffers for the next pair: a reader or decoder writes samples directly where the backend needs them, and the
- * CPU makes no further copy. On a GPU they are pinned memory. The frames have the format of the config and .memory
- * HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise
- * chroma of odd sizes is rounded up. Push the frames unchanged, except for `tag`.
+/* Returns buffers for the next pair. A reader or decoder can write samples to them, and the CPU makes no further copy:
+ * on a GPU they are pinned memory. The frames have the format of the config and .memory HOST; cast away the const of
+ * data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise chroma of odd sizes is rounded up.
+ * Push the frames unchanged, except for `tag`.
  *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, also of a
  *     preceding or following frame, releases the oldest acquired pair, even if you push other frames instead. An
  *     acquired frame in another position is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays
  *     acquired.
  *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
  *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
- *   - At most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight, on the CPU 4 (allocated at the
- *     first call). If no more are available and a pair is acquired, the function returns VMAFGPU_AGAIN: push a pair
- *     first. If no pair is acquired, it blocks as a push does.
+ *   - On a GPU at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU at most 4 can
+ *     be acquired; they are allocated at the first call. If all are in use and a pair is acquired, the function returns
+ *     VMAFGPU_AGAIN: push a pair first. If no pair is acquired, it blocks as a push does.
  *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
  *   - config.gpu.frame_memory must be HOST. On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, they return VMAFGPU_ERROR_STATE.
@@ -1144,15 +1153,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
-/* Pushes one reference with several distorted frames: contexts[i] takes the pair of the reference and distorted[i],
- * with the same score as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
- * (size, format, models, features, threads) share the work that depends on the reference only. It is done once per
+/* Pushes one reference with several distorted frames. contexts[i] scores the pair of the reference and distorted[i],
+ * with the same result as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
+ * (size, format, models, features, threads) share the work that depends only on the reference. It is done once per
  * `config.contexts_per_pass` contexts.
- *   - Contexts take their pairs in order, also after one of them failed. The function returns the first failure.
- *     `results` is NULL, or receives one result per context. Do not push the pair again to contexts that took it.
+ *   - Pairs are pushed to the contexts in order, also after one push has failed. The function returns the first
+ *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts with
+ *     VMAFGPU_OK.
  *   - If the reference was acquired, the context that returned it must be the last one, because it owns the memory
  *     after its push.
- *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and no context takes a pair, and
+ *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);
@@ -1182,17 +1192,18 @@ VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdi
 
 /* Returns the number of references before a segment that its scores depend on. It is 1 for the models of v0.6, 0
  * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. With 0 the pairs are
- * independent and can be pushed in any order. Returns -1 with speed_temporal, which needs more than references. */
+ * independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits for a GPU. Returns
  *   - VMAFGPU_OK if there is a score;
- *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. With
- *     config.on_score, which then delivers the scores, it returns nothing else;
+ *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. If config.on_score
+ *     is set, it delivers the scores, and this function returns only these two values;
  *   - the failure of the frame (below 0) if the frame has no score; score->index is the frame. The next call continues
  *     with the frame after it.
- * Because motion depends on the following frame, a score comes one push late, and on a GPU when its batch is finished.
- * With motion_five_frame_window the first scores come two pushes late. With config.live scores are not late. */
+ * Because motion depends on the following frame, a score is ready one push later, and on a GPU when its batch is
+ * finished. With motion_five_frame_window the first scores are ready two pushes later. With config.live they are not
+ * delayed. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
@@ -1200,9 +1211,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *s
  * first one; the clip is ended in this case too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Frames in pinned or device memory stay borrowed after the call that takes them has returned. `pairs` counts from open
- * or reset. To wait for frame i pass i + 1; negative means all pairs that were pushed. More pairs than were pushed are
- * refused with VMAFGPU_ERROR_ARGUMENT.
+/* Report or wait until frames are no longer used. Frames in pinned or device memory stay borrowed after the call that
+ * receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1. If `pairs` is
+ * negative, it means all pairs that were pushed. More pairs than were pushed are refused with VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
  *     a GPU. It returns 0 for NULL and if the context is busy. With motion, the last one or two references in pinned
  *     memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied them.
@@ -1211,17 +1222,17 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *     pinned or device memory.
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
  *     thread. It is for frames in device memory: work that is queued on the stream afterwards can overwrite them. If
- *     the CPU scores, all pairs are done and the function only returns VMAFGPU_OK. With gpu.devices or
+ *     the CPU scores, no frame is in use and the function returns VMAFGPU_OK immediately. With gpu.devices or
  *     gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame before this one: motion and motion2 are the
- * difference to it, as in the last frame of a clip. With NULL motion is 0, as in a clip of one frame. With
- * motion_five_frame_window motion is 0 in both cases. score->values is valid until the next call on the context. The
- * result does not enter pooling. On a GPU the call submits an incomplete batch first. */
+ * frames are borrowed for the call. `previous` is the reference frame before this one. motion and motion2 are the
+ * difference between the two references, as in the last frame of a clip. If `previous` is NULL, motion is 0, as in a
+ * clip of one frame. With motion_five_frame_window motion is always 0. score->values is valid until the next call on
+ * the context. The result does not enter pooling. On a GPU the call submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
@@ -1238,8 +1249,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
  * A context with config.max_edit_size > 0 keeps one scored pair, the base. It computes the score of the base with other
- * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the
- * cost depends on the size of the rectangle only.
+ * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame. The
+ * cost depends only on the size of the rectangle.
  *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
  *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
  *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
@@ -1518,15 +1529,15 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif /* VMAFGPU_H */
 
 /* ================================================================================================
- * >>settings                                     what the implementation needs, and how it is compiled
+ * >>settings                                     compilers, switches, float rules
  * ================================================================================================ */
 #if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
 
-/* VMAFGPU__PASS: which part of the feature chapters is compiled. This file includes itself for every other pass. */
+/* VMAFGPU__PASS selects the part of the feature chapters to compile. This file includes itself for all other passes. */
 #define VMAFGPU__PASS_SHARED  1 /* arithmetic and launch structs, also for kernels */
-#define VMAFGPU__PASS_HOST    2 /* the feature on the CPU and on a GPU, compiled in place with the other sections */
-#define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes per instruction set */
+#define VMAFGPU__PASS_HOST    2 /* host code for the CPU and for GPUs, compiled in place with the other sections */
+#define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes for each instruction set */
 #define VMAFGPU__PASS_LANES   4 /* plain C that becomes vector code */
 #define VMAFGPU__PASS_VECTORS 5 /* vector code */
 #ifndef VMAFGPU_SELF
@@ -1556,7 +1567,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#define VMAFGPU__NO_ATOMICS /* none known for this compiler */
+#define VMAFGPU__NO_ATOMICS /* atomic operations of this compiler are not known */
 #ifndef VMAFGPU_NO_THREADS
 #error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
@@ -1610,7 +1621,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions omit what is not enabled */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare only what is enabled */
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1724,7 +1735,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__IF_GPU(x) x
 #endif
 
-/* Edits require both features. */
+/* Edits require adm and vif. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
 #define VMAFGPU_NO_EDITS
 #endif
@@ -1739,7 +1750,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif /* VMAFGPU_KERNELS */
 
 /* ================================================================================================
- * >>arithmetic                                   what every backend computes per sample, written once
+ * >>arithmetic                                   per-sample arithmetic of all backends
  * ================================================================================================
  * Values are integers unless a type says otherwise. `>>` of a negative number is arithmetic on all supported compilers.
  */
@@ -1761,7 +1772,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 enum {
     VMAFGPU__SCALES = 4,
     VMAFGPU__BANDS = 3,        /* of the ADM wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8, /* option sets that change the sums of a feature */
+    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of option sets that change the sums of a feature */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1822,7 +1833,7 @@ VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset,
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* Width or height of the bands at a wavelet scale, for that size of the frame. */
+/* Returns the width or height of the bands at a wavelet scale, from that of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
@@ -1830,7 +1841,7 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, the same on every backend: +, - and * only, none of them fused; within 0.51 ulp ---- */
+/* ---- log2 of a double, the same on every backend: unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
@@ -1907,7 +1918,7 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 #define VMAFGPU__FLOAT_OF(bits)   vmafgpu__float_of_bits(bits)
 #endif
 
-/* Logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. Negative numbers give NaN, 0 gives -infinity.
+/* Returns the logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. NaN for negative v, -infinity for 0.
  *
  * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact if both factors are cut to
  * 26 bits, and the sums of the remainders are exact too. Special values are selected at the end, so that several
@@ -1947,8 +1958,7 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf of numbers that are not negative, as the GNU C library since 2.28 and Arm's optimized-routines have it
- * ---- */
+/* ---- powf of non-negative numbers, equal to the GNU C library since 2.28 and Arm's optimized-routines ---- */
 
 /* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
  * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
@@ -1974,8 +1984,8 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
-/* x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. It is not always correctly rounded, so
- * no other implementation can replace it. Contraction of sums and products changes no result. */
+/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. The result is not always
+ * correctly rounded, so no other implementation can replace it. Contraction of sums and products changes no result. */
 VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const uint64_t *roots) {
     const double wide = x, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     const uint64_t bits = VMAFGPU__BITS_OF(wide), offset = bits - (uint64_t)0x3fe6600000000000u;
@@ -2002,7 +2012,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 }
 
 /* ================================================================================================
- * >>launch                                       what the host tells a GPU kernel
+ * >>launch                                       arguments of GPU kernels
  * ================================================================================================
  * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes, relative to the
  * top row, and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
@@ -2017,14 +2027,13 @@ enum { VMAFGPU__MAX_BATCH = 32 };
  * above. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* distorted NULL: compute motion only */
-    const void *before[2];             /* reference frames one and two before; NULL if they do not exist or are not
-                                               needed */
+    const void *before[2];             /* the previous reference and the one before it; NULL if missing or not needed */
     int32_t reference_pitch, distorted_pitch;
     int32_t before_pitch[2];
 } vmafgpu__gpu_pair;
 
-/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. Bytes per sample,
- * distance of samples and position of their bits are equal for all planes. */
+/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. All planes have
+ * the same bytes per sample, distance of samples and position of their bits. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
@@ -2085,10 +2094,10 @@ typedef struct vmafgpu__pixels_item {
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, indexed by the bits of a half up to infinity. Negative halves and NaN use entry 0. */
+/* Size of a transfer table, indexed by the bits of a half float up to infinity. Negative values and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes the z-th of them. A thread
+/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes item z of either. A thread
  * copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
@@ -2096,7 +2105,7 @@ typedef struct vmafgpu__surface_item {
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t row, height, pitch; /* row: bytes to copy; height in rows; pitch: bytes, of the target */
+    int32_t row, height, pitch; /* bytes to copy per row, rows, bytes between rows of the target */
     int32_t shift;              /* each word is shifted right by this... */
     uint32_t mask;              /* ...and masked */
 } vmafgpu__surface_plane;
@@ -2109,8 +2118,8 @@ typedef struct vmafgpu__surfaces_launch {
 
 /* ---- standalone features ---- */
 
-/* The terms that are summed for samples a and b of two planes: (a - b)^2; the same rounded to float; or a, b, and both
- * squares rounded to float. */
+/* The terms that are summed, for samples a and b of two planes: (a - b)^2; (a - b)^2 rounded to float; or for
+ * SQUARES_MOMENTS a, b, and both squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2138,7 +2147,7 @@ typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats, a multiple of the columns of a tile */
     int32_t columns, rows;
-    int32_t first; /* block x of its first rows; a block is a warp, a lane sums a row */
+    int32_t first; /* block x of the first rows; a block is one warp, and each lane sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2187,7 +2196,7 @@ typedef struct vmafgpu__sequence_launch {
 #undef VMAFGPU__PASS
 
 /* ================================================================================================
- * >>sums                                         what a backend delivers for a frame pair
+ * >>sums                                         results of a frame pair, as integers
  * ================================================================================================
  * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
  * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
@@ -2213,7 +2222,7 @@ typedef struct vmafgpu__plan {
 } vmafgpu__plan;
 
 /* ================================================================================================
- * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
+ * >>edits arithmetic                             arithmetic of edits and maps
  * ================================================================================================ */
 #ifndef VMAFGPU_NO_EDITS
 
@@ -2231,20 +2240,21 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* Range of samples that change at the next scale of VIF if `changed` changes at this one. size: of the frame. */
+/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this one. size:
+ * of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
                                  size >> (scale + 1));
 }
 
-/* Range of wavelet coefficients that change, of `size` in total. */
+/* Returns the range of wavelet coefficients, of `size` in total, that change if the samples `changed` change. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* The result of an edit on a GPU, a record of 64-bit words: the changes of the sums, then whether a sample exceeds the
- * bit depth. The smooth changes follow the records of a batch. */
+/* Layout of the result of an edit on a GPU. It is a record of 64-bit words: the changes of the sums, then whether a
+ * sample exceeds the bit depth. The smooth changes (see below) follow the records of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
     return scale * (vif_variants + 1) + variant; /* variant vif_variants: the flat noise */
 }
@@ -2353,12 +2363,12 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* A sum of the base, plus its change unless `change` is NULL. */
+/* Returns a sum of the base, plus its change unless `change` is NULL. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* A motion column of a live pair with `history` frames before it. Only motion3 (is_blended) differs from the others. */
+/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) differs from the others. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2421,7 +2431,7 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
             VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history));
 }
 
-/* The first four columns of VIF, one per scale. */
+/* Returns one of the first four columns of VIF, one per scale. */
 VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extractor, const int64_t *change,
                                               int scale) {
     const int variants = VMAFGPU__FETCH(&s->vif_variants);
@@ -2505,7 +2515,7 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
-/* Kernel function of a support vector, for normalised inputs that are `stride` apart. */
+/* Returns the kernel function of a support vector, for normalised inputs that are `stride` apart. */
 VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
     double distance = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2515,7 +2525,8 @@ VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int input
     return vmafgpu__smooth_exp(-gamma * distance);
 }
 
-/* Prediction before transform and clip. Normalises the inputs x in place; the last arguments are the vectors. */
+/* Returns the prediction before transform and clip. Normalises the inputs x in place; the last arguments are the
+ * support vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
@@ -2540,7 +2551,7 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
+/* Returns the factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2558,7 +2569,7 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
-/* Derivative of the prediction with respect to sum `which`. slopes: derivatives with respect to the model inputs. */
+/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives by the model inputs. */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
@@ -2594,20 +2605,22 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* Samples of scale `shift` that belong to block k of `count`. The last block includes all remaining samples. */
+/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes all remaining
+ * ones. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
     return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit),
                                  k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit), samples);
 }
 
-/* Difference of sum k between a block and its ideal. Unsigned, since cubes of 16-bit samples may overflow. */
+/* Returns how much sum k of a block is below the ideal. Unsigned, because cubes of 16-bit samples may overflow. */
 VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Score that a block loses: the change of the prediction, to first order, if the block were equal to the reference.
- * slopes: by the sums. is, ideal: sums of the block. unit: scale of the cubes, by scale. */
+/* Returns the score that a block loses: the change of the prediction, to first order, if the block were equal to the
+ * reference. slopes: derivatives by the sums. is: sums of the block. ideal: sums of the block if it were equal to the
+ * reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2625,8 +2638,8 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     return share;
 }
 
-/* An edit for kernels. Its samples are packed, without gaps between rows, `place` bytes after those of the first edit.
- * source: address in the format of the caller if the samples are on the device, otherwise NULL. */
+/* An edit for kernels. Its samples are packed, without gaps between rows. They are stored `place` bytes after those of
+ * the first edit. source: address in the format of the caller if the samples are on the device, otherwise NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2643,7 +2656,7 @@ typedef struct vmafgpu__edit_batch {
     uint64_t scratch_size; /* per edit */
     uint64_t vif[VMAFGPU__SCALES], band[VMAFGPU__SCALES];
     int32_t vif_pitch[VMAFGPU__SCALES], band_pitch[VMAFGPU__SCALES];
-    int64_t *records; /* zeroed before */
+    int64_t *records; /* zeroed before the launch */
     double *changes;
     int32_t words; /* per record */
     int32_t count;
@@ -2655,7 +2668,7 @@ typedef struct vmafgpu__edit_batch {
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256,
-    VMAFGPU__EDIT_PATCH_SIDE = 32, /* side of the part that a block covers */
+    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that a block covers */
     VMAFGPU__EDIT_VIF_THREADS = 128,
     VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum columns of a VIF block */
     VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum rows */
@@ -2695,22 +2708,23 @@ typedef struct vmafgpu__edit_patch_launch {
 /* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
  * reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
-    int64_t *sums; /* zeroed before */
+    int64_t *sums; /* zeroed before the launch */
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant. The launch computes the changes by edits, or the contribution of each sample of the base to
- * the sums, which is stored, or summed by blocks. */
+/* One scale of one variant. The launch computes the changes by edits. Or it computes the contribution of each sample of
+ * the base to the sums, which is stored, or summed by blocks of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
     int32_t *terms;                  /* per sample, in planes: variants, noise, reference mean and variance */
     int32_t tile_width, tile_height; /* of a block: multiples of 4 and of 8 */
-    int32_t stride, unused;          /* of its shared memory */
+    int32_t stride, unused;          /* stride: in shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. `lanes` lanes process some rows of an edit, `strips` such groups all. A warp processes the base. */
+/* The same for ADM. `lanes` lanes process a strip of rows, and an edit has `strips` strips. A warp processes the
+ * base. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
@@ -2734,7 +2748,7 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* one of which works */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* of which one works */
     VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
     VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
@@ -2775,7 +2789,7 @@ typedef struct vmafgpu__map_launch {
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
 /* ================================================================================================
- * >>context                                      the types of the engine
+ * >>context                                      types of the engine
  * ================================================================================================ */
 enum {
     VMAFGPU__MAX_MODELS = 16,
@@ -2790,8 +2804,8 @@ enum {
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
     VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* above all pairs in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* above the pairs whose motion waits for later frames */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds all pairs in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* more than the pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2826,7 +2840,7 @@ typedef struct vmafgpu__extractor {
     int needs_chroma;            /* for its feature, or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
-    char word[32];               /* text of an option whose value is -1: none of its known words */
+    char word[32];               /* text of an option that is none of its known words; its value is -1 then */
     const char *given_text;      /* value of a text option, in memory of the caller, not terminated... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
@@ -2871,16 +2885,16 @@ typedef struct vmafgpu__job {
     vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
-/* What collect() does if the sums are not ready: polls only if success is likely, polls, waits. */
+/* How collect() waits for sums: NO_WAIT polls only if success is likely, LOOK polls, WAIT blocks. */
 typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
 /* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend; /* the one that scores now: "cpu" if a GPU has failed */
+    const char *backend; /* the backend that scores now: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t self_test_sum;
     size_t device_memory;
-    size_t memory; /* host memory of units; v->memory counts that of the context */
+    size_t memory; /* host memory of the units of a fleet; v->memory counts that of the context */
 } vmafgpu__description;
 
 /* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
@@ -2888,7 +2902,7 @@ typedef struct vmafgpu__description {
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Returns the position before which all pairs must be collected to submit this one, or to lend it if is_lent. */
+    /* Returns the position before which all pairs must be collected to submit `position`, or to lend it if is_lent. */
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
     /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
@@ -2902,7 +2916,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
-    /* The last kind of memory that maps may use; all kinds before it are allowed too. */
+    /* The last kind of memory that maps may use, in the order of vmafgpu_memory; earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
     /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
     int64_t (*released)(const vmafgpu *v);
@@ -2941,7 +2955,7 @@ typedef struct vmafgpu__gpu_edits_table {
 
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
-    void (*alone)(vmafgpu *v);           /* waits for pairs in flight */
+    void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
     vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
@@ -3006,7 +3020,7 @@ struct vmafgpu {
     vmafgpu__gpu *gpu;
     vmafgpu__fleet *fleet;        /* replaces cpu and gpu */
     vmafgpu *whole;               /* the context of which this is a unit; NULL if it is not a unit */
-    int is_unwanted;              /* a GPU that is being opened is not needed any more; atomic */
+    int is_unwanted;              /* the GPU that is being opened is no longer needed; atomic */
     void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; or NULL */
     int gpu_count;                /* number of GPUs that a driver reported */
     vmafgpu__threads *threads;
@@ -3016,7 +3030,7 @@ struct vmafgpu {
     const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
     vmafgpu__wanted_map map;                      /* for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
-    int has_base;                                 /* the planes of the CPU are those of vmafgpu_edit_begin() */
+    int has_base;                                 /* the CPU planes contain the pair of vmafgpu_edit_begin() */
 
     int64_t seeded;                 /* frames before the first pair */
     int64_t pushed;                 /* pairs */
@@ -3025,17 +3039,17 @@ struct vmafgpu {
     int64_t scoring; /* index of the pair for whole-frame features; -1 if detached */
     int64_t tailed;  /* frames after the last pair */
     int flushed;
-    int64_t collected;       /* of these frames, those whose sums or failure were collected */
-    int64_t failed_position; /* the last of these that failed */
+    int64_t collected;       /* frames whose sums or failure were collected */
+    int64_t failed_position; /* the last frame that failed */
     vmafgpu_result failed_result;
-    char failure[VMAFGPU__ERROR_SIZE]; /* its message */
+    char failure[VMAFGPU__ERROR_SIZE]; /* the message of this failure */
     int64_t first_failed_frame;        /* index of the first frame without a score, or -1; and why */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
     int64_t emitted;                     /* seeds and pairs whose columns are all known */
     int64_t delivered;                   /* rows that next() has returned */
     double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    uint64_t *tags;                      /* a ring of tag_count tags: of the rows that are pushed and not finished */
+    uint64_t *tags;                      /* ring of tag_count tags, for pushed pairs whose rows are not finished */
     int64_t tag_count;
     uint64_t base_tag;           /* of the distorted frame of vmafgpu_edit_begin() */
     double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
@@ -3080,7 +3094,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() knows which memory the system has already zeroed. */
+    /* calloc() need not zero memory that is new from the system. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3123,12 +3137,13 @@ static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t 
     return c->base ? c->base + at : NULL;
 }
 
-/* Rounds the size up to whole cache lines. */
+/* Returns the next piece, in whole cache lines; NULL without a base. */
 static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
     return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
-/* Allocates `count` elements with a margin of `margin` elements on both sides. */
+/* Returns the next piece, for `count` elements with a margin of `margin` elements on both sides; NULL without a
+ * base. */
 static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t count, size_t margin, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (count + 2 * margin) * element);
     return line ? line + margin * element : NULL;
@@ -3342,7 +3357,7 @@ static double vmafgpu__convert_number(const char *text, int single, char **stop)
     return single ? (double)strtof(text, stop) : strtod(text, stop);
 }
 
-/* Determines the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
+/* Parses a number. Converts it to the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
 static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
     char token[VMAFGPU__TOKEN];
     char local[VMAFGPU__TOKEN + 32];
@@ -3429,7 +3444,7 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
 VMAFGPU__COLD_END
 
 /* ================================================================================================
- * >>frames                                       the caller's planes: where rows lie, what samples are legal, copies
+ * >>frames                                       access to the planes of the caller
  * ================================================================================================
  * Two-byte samples are little-endian words at any address. Packed planes have luma in the same form for all layouts:
  * bytes at 8 bits, otherwise words with the sample in the low bits.
@@ -3643,8 +3658,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may belong to
- * someone else, so it is not read. */
+/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may not belong
+ * to the frame, so it is not read. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -3662,7 +3677,7 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
 }
 
 /* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
- * otherwise `line`, which has room for the width in words, rounded up to CHUNK. */
+ * otherwise `line`, whose size must be the width in words, rounded up to CHUNK. */
 static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane,
                                                        int y, void *line) {
     int step;
@@ -3694,7 +3709,7 @@ VMAFGPU__COLD
 #ifndef VMAFGPU_NO_JSON
 
 /* ================================================================================================
- * >>json                                         a reader of JSON text
+ * >>json                                         reader of JSON text
  * ================================================================================================
  * A reader of JSON text in memory. Nothing is copied: a value is a pointer to its first character, and reading advances
  * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
@@ -3711,7 +3726,7 @@ typedef struct vmafgpu__json {
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* Iterator over an array or object. At the end `at` is behind it, or NULL after a failure. */
+/* Iterator over an array or object. At the end `at` points behind it; after a failure it is NULL. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -4142,7 +4157,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
         vmafgpu__json_fail(&b->json, at, "key '%s' is not an array of strings", key);
         return 0;
     }
-    /* allocates the maximum, half a kilobyte, which is simpler than counting first */
+    /* the maximum, half a kilobyte, is simpler than a count */
     names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
@@ -4390,7 +4405,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
 }
 
 /* ================================================================================================
- * >>svm reader                                   libsvm's text inside a model file, and the whole model
+ * >>svm reader                                   libsvm text in a model file
  * ================================================================================================ */
 /* Copies the next word of the current line of the text inside a checked string. Returns its length, 0 at the end of the
  * line, -1 if it does not fit. */
@@ -4801,7 +4816,7 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* has succeeded before; now chroma features and parameters are also checked */
+    (void)vmafgpu__build(b); /* succeeds as before; now chroma features and parameters are also checked */
     return b->json.result;
 }
 
@@ -4991,8 +5006,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* If chroma is undistorted (exactly 0), its feature is derived from adm3 of luma. As in libvmaf, both are recovered
- * from their normalised values instead of taken from the features. */
+/* Corrects the chroma feature. If chroma is undistorted (exactly 0), the feature is derived from adm3 of luma. As in
+ * libvmaf, both values are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -5012,7 +5027,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* Returns the score before transform and clip. x: space for the feature vector. */
+/* Returns the score before transform and clip. x: memory for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
     double sum = 0;
     int i, k;
@@ -5101,7 +5116,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Percentile of sorted scores, interpolated linearly between ranks. */
+/* Returns a percentile of sorted scores, interpolated linearly between ranks. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5154,7 +5169,7 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 }
 
 /* ================================================================================================
- * >>features                                     what a feature is; extractors: options, columns, names
+ * >>features                                     extractors: options, columns, names
  * ================================================================================================
  * Each feature has a chapter: its options, the sums that they request from the backends, how plain C computes these
  * sums, and how they become columns. Floating-point arithmetic from sums to columns follows the reference operation by
@@ -5180,12 +5195,12 @@ typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
     int debug;              /* exists only with the option debug or an equivalent one */
-    int turn;               /* position in reports, by when libvmaf writes it first: 0 with the first
-                                             frame, 1 with the second, 2 at the end */
+    int turn;               /* when libvmaf first writes the column, which determines its position in reports: 0 with
+                                             the first frame, 1 with the second, 2 at the end */
     int bare;               /* options are never added to the name */
 } vmafgpu__column;
 
-/* A feature lists its options once as X(id, option), in the alphabetical order in which they are added to names. These
+/* A feature lists its options once as X(id, option), in the alphabetical order in which names contain them. These
  * macros expand the list to ids and to rows. */
 #define VMAFGPU__OPTION_ID(id, name, alias, type, standard, low, high, words) id,
 #define VMAFGPU__OPTION_ROW(id, name, alias, type, standard, low, high, words) \
@@ -5406,7 +5421,7 @@ static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size
     return at == end && (size_t)(end - word) < size;
 }
 
-/* said: the caller has already warned about names that do not exist. */
+/* Sets an option of an extractor. said: the caller has already warned about unknown names. */
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting,
                                           int said) {
     const vmafgpu__feature *feature = e->feature;
@@ -5470,7 +5485,7 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
 
 /* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
-    const int said = with_feature; /* by vmafgpu__check_overlay() */
+    const int said = with_feature; /* vmafgpu__check_overlay() has warned */
     while (text && *text) {
         vmafgpu__setting setting;
         vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
@@ -5521,7 +5536,8 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, or finds one of the same name, whose options outside the name then apply, as in libvmaf. */
+/* Adds an extractor, unless one with the same name exists. That one then applies with its own options, as in
+ * libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature == wanted->feature && !strcmp(v->extractors[i].suffix, wanted->suffix)) {
@@ -5566,7 +5582,8 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether a feature is also computed for references alone; with `chroma`, whether one of these features uses chroma. */
+/* Whether a feature is also computed for references without a distorted frame; with `chroma`, whether such a feature
+ * uses chroma. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5603,7 +5620,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 #ifndef VMAFGPU_NO_GPU
 
 /* ================================================================================================
- * >>gpu features                                 what the GPU does for a feature: its launches and memory
+ * >>gpu features                                 launches and memory of features
  * ================================================================================================
  * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
  * driver.
@@ -5632,7 +5649,7 @@ static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. The driver must be asked for more than 48 KB. */
+/* Threads and shared memory of a block. More than 48 KB must be requested from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
@@ -5697,8 +5714,9 @@ typedef struct vmafgpu__gpu_measured {
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* Stream in batches, and for live pairs, which have the device to themselves. Stream 0 is the one that the others
-     * fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of VIF. */
+    /* Stream in batches, and for live pairs, which do not share the device with other pairs. Stream 0 is the one that
+     * the others fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of
+     * VIF. */
     int stream[2];
     int starts_clear; /* zero the scratch memory before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
@@ -5777,7 +5795,7 @@ static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
-/* Reserves bytes in the scratch memory of a pair. */
+/* Reserves bytes in the scratch memory of a pair and returns their offset. */
 static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
@@ -5796,7 +5814,7 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
                                                   : NULL;
 }
 
-/* Adds a plane; `blocks` counts the blocks for rows. */
+/* Adds a plane of terms. *blocks counts the blocks for its rows. */
 static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms,
                                                uint64_t sums, int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
@@ -5819,7 +5837,7 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
     launch->pairs = pairs;
 }
 
-/* kernel: number of the first chain kernel in the feature. */
+/* Queues the chain kernels. kernel: number of the first chain kernel in the feature. */
 static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch,
                                                     int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
@@ -5863,7 +5881,7 @@ static VMAFGPU__UNUSED uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__mat
 VMAFGPU__COLD_END
 
 /* ================================================================================================
- * >>threads                                      a frame's work in parts
+ * >>threads                                      parallel work on a frame
  * ================================================================================================ */
 typedef void vmafgpu__task(void *arg, int index);
 
@@ -5923,8 +5941,9 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* In MinGW, exp() and others use the x87 with the precision of the thread: 64 bits in the first one, 53 bits in those
- * that Windows starts. Setting the same control word everywhere makes results independent of the thread. */
+/* In MinGW, exp() and other functions use the x87 with the precision of the calling thread: 64 bits in the first
+ * thread, 53 bits in threads that Windows starts. The same control word everywhere makes results independent of the
+ * thread. */
 static void vmafgpu__thread_begin(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
@@ -5998,7 +6017,7 @@ static int vmafgpu__atomic_get(const int *value) {
 static void vmafgpu__atomic_set(int *value, int to) {
     _InterlockedExchange((volatile long *)value, to);
 }
-/* Returns the previous value. */
+/* Adds n and returns the previous value. */
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
@@ -6029,7 +6048,7 @@ static inline int vmafgpu__atomic_get(const int *value) {
 static inline void vmafgpu__atomic_set(int *value, int to) {
     __atomic_store_n(value, to, __ATOMIC_RELEASE);
 }
-/* Returns the previous value. */
+/* Adds n and returns the previous value. */
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
@@ -6043,7 +6062,7 @@ static inline int vmafgpu__atomic_change(int *value, int from, int to) {
  * while polling, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Call between polls; looks: polls so far. */
+/* Must be called between polls. looks: number of polls so far. */
 static inline void vmafgpu__look_again(int looks) {
     if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
         vmafgpu__give_way();
@@ -6075,8 +6094,8 @@ struct vmafgpu__threads {
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all are assigned. A late thread may take parts of the next task, which is
- * complete before its first part is assigned. */
+/* Processes parts of the current task until all are assigned. A late thread may process parts of the next task, which
+ * is complete before its first part is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6242,11 +6261,11 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 }
 
 /* ================================================================================================
- * >>contrast sensitivity                         how well the eye sees each band, for adm and float_adm
+ * >>contrast sensitivity                         of adm and float_adm
  * ================================================================================================ */
 #if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
 
-/* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+/* Returns the contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
         { 0.67234f, 0.41317f, 0.22727f, 0.11792f },
@@ -6262,7 +6281,7 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
     return 1.0f / q;
 }
 
-/* Contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+/* Returns the contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
 static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
     static const float parameters[2][4] = { /* measured at 20 and at 150 cd/m2 */
                                             { 0.334278f, 3.79542f, 1.07327f, 6.4635f },
@@ -6295,7 +6314,7 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 #endif
 
 /* ================================================================================================
- * >>resampling                                   Gaussian taps, and planes of another size
+ * >>resampling                                   Gaussian filters, resizing of planes
  * ================================================================================================
  * Used by speed_chroma, speed_temporal, float_vif and float_motion, which can resize planes first.
  */
@@ -6343,7 +6362,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     return 0;
 }
 
-/* Cubic convolution kernel (Keys) with a = -3/4. */
+/* Returns the cubic convolution kernel (Keys) with a = -3/4. */
 static float vmafgpu__speed_cubic(float t) {
     const float a = -0.75f;
     t = t < 0 ? -t : t;
@@ -6397,7 +6416,7 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
 #ifndef VMAFGPU_NO_GPU
 VMAFGPU__COLD
 
-/* Number of table entries per sample, with which kernels resample a side. Tables have space for at least two entries
+/* Returns the number of table entries per sample that kernels use to resample a side. Tables have at least two entries
  * per sample, because kernels may read those of the bilinear method before they know which method applies. */
 static int vmafgpu__source_entries(int method) {
     vmafgpu__speed_source source;
@@ -6430,7 +6449,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>chains                                       a frame's work shared out among threads
+ * >>chains                                       division of a frame among threads
  * ================================================================================================
  * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
  * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
@@ -6441,8 +6460,8 @@ VMAFGPU__COLD_END
  * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
  */
 enum {
-    VMAFGPU__PIECE = 128,      /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32, /* minimum, because each piece rereads neighbouring rows; or half of a thread's share */
+    VMAFGPU__PIECE = 128,          /* maximum rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, or half of a thread's share: each piece rereads neighbouring rows */
     VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
@@ -6609,7 +6628,7 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 }
 
 /* ================================================================================================
- * >>cpu state                                    what the backend on the CPU has
+ * >>cpu state                                    state of the CPU backend
  * ================================================================================================ */
 /* Memory of one thread. */
 typedef struct vmafgpu__worker {
@@ -6671,7 +6690,7 @@ struct vmafgpu__cpu {
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================
- * >>pixels                                       RGB frames become planes
+ * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
  * RGB frames are converted when they enter the backend; all later code sees planes in the format of the config. The
  * CPU backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
@@ -7311,7 +7330,7 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 #endif
 
 /* ================================================================================================
- * >>vif                                          visual information fidelity, in integers
+ * >>vif                                          visual information fidelity, integers
  * ================================================================================================
  * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
  * With motion it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
@@ -9294,10 +9313,10 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>motion                                       how the blurred reference differs from the frames before it, in
- * integers ================================================================================================ After
- * libvmaf's integer_motion.c.
- * With vif it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * >>motion                                       change of blurred references
+ * ================================================================================================
+ * Follows integer_motion.c of libvmaf. The chapters of motion and vif share vmafgpu__kernel_form and
+ * vmafgpu__put_matrix() of >>gpu features, and general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9932,7 +9951,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>adm                                          detail lost and added, in wavelet bands of integers
+ * >>adm                                          lost and added detail, integers
  * ================================================================================================
  * After libvmaf's integer_adm.c.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
@@ -12210,7 +12229,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>cambi                                        banding: flat areas whose values differ by little
+ * >>cambi                                        banding in flat areas
  * ================================================================================================
  * After libvmaf's cambi.c.
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked
@@ -14201,7 +14220,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>speed                                        speed_chroma: entropy of the chroma planes, in float
+ * >>speed                                        speed_chroma: entropy, float
  * ================================================================================================
  * After libvmaf's speed.c.
  * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
@@ -15896,7 +15915,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>speed temporal                               speed_temporal: entropy of how luma has changed
+ * >>speed temporal                               entropy of luma changes, float
  * ================================================================================================
  * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
  * reference and in the distorted clip.
@@ -16596,7 +16615,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>psnr                                         peak signal-to-noise ratio of each plane
+ * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
  * After libvmaf's integer_psnr.c: sums of squared differences in integers, then PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
@@ -16890,7 +16909,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float psnr                                   float_psnr and float_moment: sums of luma's squares
+ * >>float psnr                                   float_psnr and float_moment
  * ================================================================================================
  * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another. Samples are multiples of a
  * power of two, so the sum of squares, each rounded to float, is exact in any order while it is below 2^53 units. It
@@ -17284,8 +17303,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and
- * at five ================================================================================================ After
+ * >>ssim                                         float_ssim and float_ms_ssim
+ * ================================================================================================
+ * After
  * libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
  * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
  * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
@@ -18689,7 +18709,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
+ * >>psnr_hvs                                     PSNR of visible errors, 8x8 blocks
  * ================================================================================================
  * After libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
  * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
@@ -19373,7 +19393,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float adm                                    adm in float throughout
+ * >>float adm                                    adm in float
  * ================================================================================================
  * After libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are in float: along each row from left to
  * right, then over the row sums from top to bottom. So a thread adds whole rows, and the row sums are added at the end.
@@ -20504,7 +20524,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>ciede                                        CIEDE2000: how far colours are apart
+ * >>ciede                                        CIEDE2000 colour difference
  * ================================================================================================
  * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
  * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So
@@ -21566,7 +21586,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
+ * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
  * After libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, the distorted picture by 5x5 taps. Each row of taps
  * is summed separately. The sums for the reference are exact.
@@ -21928,7 +21948,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float motion                                 the difference of blurred references, in float
+ * >>float motion                                 motion in float
  * ================================================================================================
  * After libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of the
  * previous reference are kept and blurred again: they take less memory than blurred floats, and blurring is fast.
@@ -22562,7 +22582,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float vif                                    visual information fidelity, in float
+ * >>float vif                                    vif in float
  * ================================================================================================
  * After libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the kernel of the next
  * scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
@@ -23443,7 +23463,7 @@ VMAFGPU__COLD_END
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ================================================================================================
- * >>cpu                                          the backend in plain C, and what chooses vector code instead
+ * >>cpu                                          choice of the instruction set
  * ================================================================================================
  * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
  * computes the same bits. The functions process a strip of rows of one picture and get their arguments from a job or
@@ -23669,7 +23689,7 @@ static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
 };
 
 /* ================================================================================================
- * >>cpu backend                                  frames on the CPU, and its memory
+ * >>cpu backend                                  frames and memory on the CPU
  * ================================================================================================ */
 static void vmafgpu__frame_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
@@ -24342,7 +24362,7 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
 VMAFGPU__COLD
 
 /* ================================================================================================
- * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
+ * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
  * Here is what all backends have in common. What a GPU cannot read: vmafgpu__why_unreadable() in >>gpu backend. Whether
  * memory is of the kind that the config promised: vmafgpu__check_memory_kind() in >>gpu frames.
@@ -24485,7 +24505,7 @@ VMAFGPU__COLD_END
 #ifndef VMAFGPU_NO_GPU
 
 /* ================================================================================================
- * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
+ * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
 /* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest are
@@ -24697,7 +24717,7 @@ static uint32_t vmafgpu__crc32(const void *data, size_t size) {
 VMAFGPU__COLD
 
 /* ================================================================================================
- * >>driver                                       a GPU vendor's API, found at run time
+ * >>driver                                       loading of drivers and kernels
  * ================================================================================================
  * The driver is a table of functions, which a vendor fills from its library by name. Where the APIs differ in more than
  * names, the vendor has a function of its own (>>vendors). The rest of the engine does not depend on the vendor.
@@ -25237,7 +25257,7 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 }
 
 /* ================================================================================================
- * >>gpu                                          the backend on a GPU
+ * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
  * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
  * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
@@ -25715,7 +25735,7 @@ static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *
 }
 
 /* ================================================================================================
- * >>gpu batches                                  kernels are found, and launched for the pairs of a slot
+ * >>gpu batches                                  launches for the pairs of a slot
  * ================================================================================================ */
 
 /* ---- the kernels of a batch ---- */
@@ -26235,7 +26255,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 }
 
 /* ================================================================================================
- * >>gpu frames                                   the caller's frames come to planes on the device
+ * >>gpu frames                                   frames to planes on the device
  * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
@@ -26563,7 +26583,7 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
 }
 
 /* ================================================================================================
- * >>gpu backend                                  what the backend table has of a GPU; its memory
+ * >>gpu backend                                  backend table of a GPU; memory
  * ================================================================================================ */
 
 /* ---- the backend ---- */
@@ -27223,7 +27243,7 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 }
 
 /* ================================================================================================
- * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
+ * >>gpu test                                     self-test of a GPU
  * ================================================================================================
  * Before the memory of a context is allocated, a context of the same kind scores a small picture with the same kernels.
  * The sums must be equal to those of the CPU.
@@ -27585,7 +27605,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
 }
 
 /* ================================================================================================
- * >>gpu open                                     a GPU is found, tested and closed
+ * >>gpu open                                     search, test and closing of a GPU
  * ================================================================================================ */
 
 /* Whether a GPU that is being opened in the background is still needed. */
@@ -27727,7 +27747,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>vendors                                      what differs between NVIDIA and AMD
+ * >>vendors                                      differences between NVIDIA and AMD
  * ================================================================================================ */
 #ifdef VMAFGPU_NVIDIA_HEADER
 #include VMAFGPU_NVIDIA_HEADER
@@ -28715,7 +28735,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
 }
 
 /* ================================================================================================
- * >>fleet backend                                what the backend table has of several backends
+ * >>fleet backend                                backend table of a fleet
  * ================================================================================================ */
 
 /* Copies the error message of a unit. */
@@ -29143,7 +29163,7 @@ VMAFGPU__COLD_END
 VMAFGPU__COLD
 
 /* ================================================================================================
- * >>table                                        the list of features
+ * >>table                                        list of features
  * ================================================================================================ */
 /* Column names are looked up in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
@@ -29196,7 +29216,7 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
 }
 
 /* ================================================================================================
- * >>scores                                       rows, readiness, prediction, pooling
+ * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
 /* Returns the chunk of row r of the score list; chunk k has 64 << k rows. */
@@ -29460,7 +29480,7 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>edits                                        what other samples in a rectangle change
+ * >>edits                                        sums of a changed rectangle
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
  * contributions of the samples that depend on the rectangle, plus the new ones. The level's own functions compute both.
@@ -29818,8 +29838,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 }
 
 /* ================================================================================================
- * >>edit figures                                 what edits and blocks come to: from sums to predictions, gradients
- * and maps ================================================================================================ */
+ * >>edit figures                                 predictions, gradients, maps
+ * ================================================================================================ */
 
 static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
     vmafgpu_edit_sums out;
@@ -30197,7 +30217,7 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
 }
 
 /* ================================================================================================
- * >>edit calls                                   edits are checked, tried and become part of the base
+ * >>edit calls                                   checks, tries, commits
  * ================================================================================================ */
 
 /* ---- edits ---- */
@@ -31129,7 +31149,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>gpu tries                                    edits on a GPU, in batches
+ * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
 /* Starts the copy of samples in device memory to the lane. */
@@ -31420,7 +31440,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
 }
 
 /* ================================================================================================
- * >>edit test                                    edits and maps in the self-test of a GPU
+ * >>edit test                                    self-test of edits and maps
  * ================================================================================================ */
 
 /* The results of the self-test for an edit and for maps. */
@@ -31569,7 +31589,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
 /* ================================================================================================
- * >>config                                       what a config may say: defaults, ranges, rules
+ * >>config                                       defaults, ranges, rules
  * ================================================================================================ */
 
 /* Whether float arithmetic in this build rounds each operation, to nearest. Detects what no macro shows:
@@ -31763,7 +31783,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
 }
 
 /* ================================================================================================
- * >>inputs                                       models and features of a context, and its columns
+ * >>inputs                                       models, features, columns
  * ================================================================================================ */
 static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__feature *feature) {
     int column;
@@ -32113,7 +32133,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>open                                         backends, and the steps from a config to a context
+ * >>open                                         from a config to a context
  * ================================================================================================ */
 static void vmafgpu__clear_clip(vmafgpu *v) {
     v->has_base = 0;
@@ -32449,7 +32469,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 }
 
 /* ================================================================================================
- * >>public                                       the functions of the API
+ * >>public                                       API: contexts, frames, pairs
  * ================================================================================================ */
 /* ---- frames that are done with ---- */
 
@@ -33039,7 +33059,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 }
 
 /* ================================================================================================
- * >>public edits                                 the functions of the API: maps and edits
+ * >>public edits                                 API: maps and edits
  * ================================================================================================ */
 
 /* ---- maps ---- */
@@ -33239,7 +33259,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 #endif /* VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
- * >>public scores                                the functions of the API: scores, pooling, names
+ * >>public scores                                API: scores, pooling, names
  * ================================================================================================ */
 
 static vmafgpu_result vmafgpu__score_at(vmafgpu *v, int64_t index, vmafgpu_score *score) {
@@ -33652,7 +33672,7 @@ VMAFGPU__COLD_END
 #endif /* VMAFGPU__PASS_HOST */
 
 /* ================================================================================================
- * >>levels                                       the CPU's vector code, compiled once per instruction set
+ * >>levels                                       vector code per instruction set
  * ================================================================================================
  * >>cpu includes this file again for each level; then only this section and the following ones are compiled. First come
  * names and the operations of the level, one row each, then the code for all levels, which names no instruction set.
@@ -33803,7 +33823,7 @@ VMAFGPU__COLD_END
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR
 
 /* ================================================================================================
- * >>level operations                             a level's instruction set, one row per operation
+ * >>level operations                             operations of an instruction set
  * ================================================================================================
  * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
  * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:

@@ -6490,7 +6490,7 @@ typedef struct vmafgpu__chain {
     int *first; /* first unit of each piece, and the end */
     int *done;  /* per piece; atomic */
     int limit;  /* pieces in this frame: all or none */
-    int next;   /* first piece that is not taken; atomic */
+    int next;   /* first unclaimed piece; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
@@ -6589,7 +6589,8 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Processes the next piece of this chain. Returns 0 if none can be taken. */
+/* Processes the next piece of this chain. Returns 0 if none is ready. *is_over is set to 0 while pieces are
+ * unclaimed. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
@@ -6612,7 +6613,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Processes pieces on one thread until all pieces of the frame are taken. */
+/* Processes pieces on one thread until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -6669,7 +6670,7 @@ struct vmafgpu__cpu {
     void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
     vmafgpu__chains chains;
     vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], partly filled */
-    vmafgpu__lent_layout conversion_layout;                         /* of planes for RGB frames */
+    vmafgpu__lent_layout conversion_layout;                         /* of the planes converted from RGB frames */
     unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
 
     /* The current frame. */
@@ -6750,8 +6751,8 @@ typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
 
-/* The filter of a chroma sample in one direction: the weights of the column (or row) before its first one, of its first
- * one and of the next one; and the distance from sample to sample. */
+/* The filter of a chroma sample in one direction. It has weights for three columns (or rows): the one before the first
+ * column of the sample, the first one, and the next one. `step` is the distance from sample to sample. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -6840,7 +6841,7 @@ static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* Every entry is far enough from a rounding boundary to be the same with any libm. */
+/* Fills the transfer table. Each entry is far enough from a rounding boundary to be the same with any libm. */
 static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
@@ -7089,11 +7090,11 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define VMAFGPU__CHROMA_PIXELS  VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_SPACE   VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
-/* Red and blue share a 32-bit lane as two words of 16 bits, green has a lane of its own, as the sums of pairs of
- * products require. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
+/* Red and blue share a 32-bit lane as two words of 16 bits, and green has a lane of its own, because the instructions
+ * sum pairs of products. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
  * highest is signed. Since floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), passing carries
- * upwards gives the same result as the scalar code. Components have at most 10 bits here and their weighted sums at
- * most 14; half floats exceed that and are left to the scalar code.
+ * upwards gives the same result as the scalar code. Here components have at most 10 bits and their weighted sums at
+ * most 14. Half floats exceed this limit, so the scalar code converts them.
  */
 
 typedef struct vmafgpu__pixels_digits {
@@ -7189,10 +7190,10 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
 }
 
-/* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
+/* ---- chroma: VMAFGPU__V_BYTES samples at once; the last ones of a row overlap the previous ones ---- */
 
-/* Pixels summed over the rows, in the form described above: two per chroma sample, after the pixel before the first
- * sample. */
+/* Sums of pixels over the rows, in the form described above. The first entry is the pixel before the first sample; then
+ * each chroma sample has two pixels. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -7332,8 +7333,9 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ================================================================================================
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
- * With motion it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * Follows integer_vif.c of libvmaf: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536. The
+ * chapters of vif and motion share vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general
+ * helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -7450,7 +7452,7 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: four times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
     /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
      * devices with less shared memory. */
@@ -7540,7 +7542,7 @@ static const vmafgpu__option vmafgpu__vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static vmafgpu_result vmafgpu__vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__plan *p = &v->plan;
@@ -8010,8 +8012,8 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * doubled afterwards; this is exact, as all of these taps are even.
  */
 
-/* The taps of a scale in pairs, for a window that starts on an even row or column, and for the window one further.
- * `first` is the number of pairs of a larger window that come before these. */
+/* The taps of a scale in pairs, for a window that starts on an even row or column, and for one that starts on an odd
+ * one. `first` is the number of pairs of a larger window before these. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
@@ -8315,7 +8317,7 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
 }
 
 /* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
- * two lines from `line` on. One kind of product at a time, as there are not enough registers for both. */
+ * two lines from `line` on. The kinds of products are computed one at a time, because registers are scarce. */
 VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other,
                                               int square, int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8820,7 +8822,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     totals->registers = sum.registers;
 }
 
-/* A function of its own, for the sake of register allocation. */
+/* Adds the statistics of a row to the totals. Not inlined, which improves register allocation. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                       const vmafgpu__vif_constants *constants,
                                                       vmafgpu__vif_totals *totals) {
@@ -9039,9 +9041,9 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form: row r computes output r of 16 from inputs 8 before to 7 after these 16 outputs. The next
- * scale keeps every second output, 8 in all. Matrices: low digits of the taps, high digits, and the next scale (high
- * digits in rows 0..7, low digits in rows 8..15). */
+/* Matrices of the matrix form. Row r computes output r of 16, from the inputs between 8 before and 7 after these
+ * outputs. The next scale keeps every second output, 8 in all. There are three matrices: low digits of the taps, high
+ * digits, and the next scale (high digits in rows 0..7, low digits in rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -9068,9 +9070,9 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
 
 /* ---- the same for products of 16 x 16 ----
  *
- * Lane 16 * g + i has row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many from 16
- * + RESULTS * g on. Digits of taps are signed with 64 lanes; the part of a tap that does not fit two digits is in the
- * rest matrix. */
+ * Lane 16 * g + i contains row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many
+ * from 16 + RESULTS * g on. Digits of taps are signed with 64 lanes. The part of a tap that does not fit two digits is
+ * in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -9337,9 +9339,9 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns a tap sum of values y, |y| <= 65535, rounded and shifted right. It is passed as the tap sums of y >> 8 and of
- * y & 255, each of which fits 32 bits; the whole sum would not. The shift is the bit depth for the vertical pass and 16
- * for the horizontal pass. */
+/* Returns the sum of taps times values y, |y| <= 65535, rounded and shifted right. The sum does not fit 32 bits, so it
+ * is passed as the sums for y >> 8 and for y & 255. The shift is the bit depth for the vertical pass and 16 for the
+ * horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
@@ -9368,7 +9370,7 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* both: compute both of pair.before (block z is 2 * pair + which); else only: which one */
+    int32_t both, only;    /* 1: both of pair.before, block z is 2 * pair + which; otherwise only pair.before[only] */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9392,7 +9394,7 @@ static const vmafgpu__option vmafgpu__motion_options[VMAFGPU__MAX_OPTIONS + 1] =
     VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static int vmafgpu__motion_window(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__MOTION_FIVE_FRAME] != 0 ? 2 : 1;
@@ -9953,7 +9955,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>adm                                          lost and added detail, integers
  * ================================================================================================
- * After libvmaf's integer_adm.c.
+ * Follows integer_adm.c of libvmaf.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -10154,8 +10156,7 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above
- * ---- */
+/* ---- bounds: when vector code and the fast form of GPUs are equal to the definitions above ---- */
 
 /* Whether integers can hold all values that the largest coefficients lead to, given the factors of a variant (for h and
  * v, for d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
@@ -10200,10 +10201,10 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 }
 #endif
 
-/* Widths of tiles in band columns. A warp walks along the columns of its tile. A tile has as many band rows as the warp
- * has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides; narrower ones are
- * more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory. Widths are
- * multiples of four; above 12 columns the kernels keep more sums. */
+/* Widths of tiles in band columns. A warp processes the columns of its tile in order. A tile has as many band rows as
+ * the warp has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides. Narrower
+ * tiles are more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory.
+ * Widths are multiples of four; above 12 columns the kernels keep more sums. */
 enum {
     VMAFGPU__ADM_THREADS = 128,     /* per block; each warp has its own tile */
     VMAFGPU__ADM_ROW_THREADS = 256, /* per block of the row kernel */
@@ -10309,7 +10310,7 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 /* Contrast sensitivities fitted for given viewing conditions (adm_csf_mode 2 and 3). */
 typedef struct vmafgpu__csf_row {
@@ -10534,7 +10535,7 @@ typedef struct vmafgpu__adm_row {
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-/* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
+/* The lines of a task, in its scratch memory. The lines of a pair and variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2]; /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
     uint16_t *inside;       /* all ones inside the region of the sums, in the order of packed chunks */
@@ -10787,7 +10788,7 @@ static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* One more row on each side provides masks for the own rows. Row y - 1 is finished once row y is known. */
+    /* The rows next to the strip provide masks for its border rows. Row y - 1 is finished once row y is known. */
     for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom, until = needed ? right : left;
@@ -11018,7 +11019,7 @@ VMAFGPU__INLINE vmafgpu__adm_taps vmafgpu__adm_taps_of(void) {
     return t;
 }
 
-/* ---- what does not change along a row ---- */
+/* ---- constants of a row ---- */
 
 typedef struct vmafgpu__adm_rounding {
     vmafgpu__v square_half, square_shift, half, shift;
@@ -11741,8 +11742,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that none exceeds its threshold there, and centres, which may be
- * negative after wrapping. Only the first and the last register have such columns. */
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears centres
+ * there, which may be negative after wrapping. Only the first and the last register have such columns. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11972,8 +11973,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums, which must be zero before the very first launch; the row
- * kernel clears them again. */
+/* Device memory of one pair. It starts with the row sums, which must be zero before the first launch of the context;
+ * the row kernel clears them again. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12231,7 +12232,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cambi                                        banding in flat areas
  * ================================================================================================
- * After libvmaf's cambi.c.
+ * Follows cambi.c of libvmaf.
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked
  * sample gets a c-value, which depends on how often its own value and values near it occur in a window around it. All
  * arithmetic is integer except one product in float. A picture is processed in stages (import, mask, a filter per
@@ -12481,7 +12482,7 @@ struct vmafgpu__cambi {
     vmafgpu__cambi_band *bands;
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 /* Returns the luminance in cd/m2 of a 10-bit sample of limited range on a display with BT.1886 or PQ. */
 static double vmafgpu__cambi_luminance(int sample, int is_pq) {
@@ -12717,7 +12718,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     }
 }
 
-/* The table of libvmaf is rounded to nine digits, which changes 42 entries. */
+/* Computes the reciprocals of counts. As in the table of libvmaf, they are rounded to nine digits. */
 static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     double unit = 1e8;
     reciprocal[0] = 0;
@@ -12846,7 +12847,8 @@ static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *be
             out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
 }
 
-/* Samples outside the picture are not flat. The last sample of a row is its own right neighbour. */
+/* Implements flat_row(). Samples outside the picture are not flat. The last sample of a row is its own right
+ * neighbour. */
 static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
                                            uint8_t *VMAFGPU__RESTRICT flat) {
     for (int x = 0; x < w; x++)
@@ -13364,7 +13366,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     return result;
 }
 
-/* ---- heat maps: the c-values of all samples, where they are, on a scale of 16 bits ---- */
+/* ---- heat maps: the c-values of all samples, at their positions, on a scale of 16 bits ---- */
 
 /* Converts the c-values of a scale to words, at the front of the same memory. Values above the scale wrap, as in
  * libvmaf on x86; they exceed it by less than 1 %, where its end was rounded down. */
@@ -13822,8 +13824,8 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
     return (size_t)(at - list);
 }
 
-/* The sum of a strip is exact below 2^29. Larger sums may be rounded, but not to less than 2^29, and are then not
- * used. */
+/* Implements strip(). The sum of a strip is exact below 2^29. Larger sums may be rounded and are not used; rounding
+ * does not make them less than 2^29. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13858,7 +13860,7 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
 }
 
-/* The bits of non-negative floats sort like the values. */
+/* Implements sum_above(). The bits of non-negative floats sort like the values. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
     enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each is below 2^15, so the sum is exact */
@@ -14222,7 +14224,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed                                        speed_chroma: entropy, float
  * ================================================================================================
- * After libvmaf's speed.c.
+ * Follows speed.c of libvmaf.
  * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
  * covariance matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of
  * a block follows from both. The score is the mean absolute difference of the weighted entropies of reference and
@@ -14279,13 +14281,13 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples.
- * libvmaf adds the n = w h products of (sample - mean) one after another. We derive the sum from sums of plain
- * products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most half the
- * sum of both spreads.
+/* Returns a bound of the difference between this sum and that of libvmaf, for one covariance and windows of w x h
+ * samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives the sum from sums
+ * of plain products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most
+ * half the sum of both spreads.
  *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
  *   since terms of T - |sum| at most cancel.
- *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
+ *   This code: products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
@@ -14366,8 +14368,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Offset of an array in the scratch of a pair, and distance to the next plane's, in floats. The planes are u of the
- * reference and the distorted frame, then v. */
+/* Offset of an array in the scratch of a pair, and distance from one plane to the next, in floats. The planes are u of
+ * the reference and of the distorted frame, then v of both. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
 } vmafgpu__speed_part;
@@ -14551,7 +14553,7 @@ struct vmafgpu__speed {
     vmafgpu__speed_strip *strips;
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819; /* log2(2 * pi * e) */
 
@@ -14687,7 +14689,7 @@ static void vmafgpu__speed_close(vmafgpu *v) {
     v->speed = NULL;
 }
 
-/* ---- from the frame's chroma to a plane of a sixteenth ---- */
+/* ---- conversion, low-pass and reduction of the planes ---- */
 
 static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
                                              float *VMAFGPU__RESTRICT row) {
@@ -14922,8 +14924,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's
- * speed.c. */
+/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in speed.c of
+ * libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
     double sum = 0;
@@ -14933,8 +14935,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not
- * exclude that libvmaf's float differs, the sum is computed again in libvmaf's order. */
+/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound allows
+ * another float in libvmaf, the sum is computed again in the order of libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -15539,7 +15541,7 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
         }
 }
 
-/* The matrix is symmetric, so rows are read in place of columns. */
+/* Implements apply(). The matrix is symmetric, so rows are read in place of columns. */
 static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
     const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
@@ -15562,7 +15564,7 @@ static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float 
         x[i] = 0;
 }
 
-/* May also process columns before `top`: x and v are 0 there, so these columns do not change. */
+/* Implements rank_two(). May also process columns before `top`: x and v are 0 there, so these columns do not change. */
 static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
@@ -15610,7 +15612,7 @@ static const vmafgpu__speed_functions vmafgpu__speed_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
+/* ---- on a GPU: per variant six launches in order, before them one that checks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
@@ -15625,7 +15627,7 @@ typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_KERNELS
 } vmafgpu__speed_kernel;
 
-/* `step`: bytes from one sample to the next. */
+/* Returns the name of a kernel. step: bytes from one sample to the next. */
 static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
         "vmafgpu_speed_check",      "vmafgpu_speed_low_1",   "vmafgpu_speed_check_scaled",
@@ -15813,7 +15815,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* The variants run one after another and share the scratch memory. */
+/* Returns the bytes per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -15917,7 +15919,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed temporal                               entropy of luma changes, float
  * ================================================================================================
- * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
+ * Follows speed.c of libvmaf. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
  * reference and in the distorted clip.
  * Parts: on the CPU, on a GPU, tables.
  */
@@ -15989,7 +15991,7 @@ static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extra
     return VMAFGPU_OK;
 }
 
-/* The score is 0 if there is no previous frame. */
+/* Scores a pair; the score is 0 if there is no previous frame. */
 static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                            const vmafgpu__pair_view *pair, void *scratch,
                                                            vmafgpu__value *out) {
@@ -16021,7 +16023,7 @@ static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extrac
             memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
 }
 
-/* Does not apply speed_max_val. As in libvmaf, it only affects the name of the column. */
+/* Writes the score. As in libvmaf, speed_max_val affects only the name of the column. */
 static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                            int64_t position, double *out) {
     (void)sums, (void)v, (void)position;
@@ -16072,7 +16074,7 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* The kernel always reads tables: without a prescale, they map each sample to itself. */
+/* Returns the variant for the kernels. They always read tables: without a prescale, these map each sample to itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c,
                                                                   const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
@@ -16201,12 +16203,12 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>floats                                       what the float features share: samples, weighted sums, resampled
- * pictures ================================================================================================ The float
- * features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds its terms
- * from the first tap on. A picture is summed along each row from left to right, then over the rows from top to bottom.
- * The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums several rows
- * at a time, and keeps the order of additions within each sum.
+ * >>floats                                       code shared by the float features
+ * ================================================================================================
+ * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
+ * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
+ * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
+ * several rows at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16230,11 +16232,11 @@ typedef struct vmafgpu__float_vif_limits {
     int is_plain; /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
 
-/* Kernels that smooth pictures down the columns, then along the rows. A thread processes a column of the block's
- * input. */
+/* Kernels that smooth pictures down the columns, then along the rows. Each thread processes a column of the input of
+ * its block. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,   /* of a block's output */
+    VMAFGPU__BLUR_ROWS = 8,   /* of the output of a block */
     VMAFGPU__BLUR_REACH = 32, /* taps on either side, at most */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
@@ -16617,7 +16619,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
- * After libvmaf's integer_psnr.c: sums of squared differences in integers, then PSNR in double precision.
+ * Follows integer_psnr.c of libvmaf: sums of squared differences in integers, then PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16770,7 +16772,7 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Planes that are not measured count as having no samples, which yields -inf, as in libvmaf. */
+/* Returns the aggregate of a plane. Planes that are not measured have no samples, which yields -inf, as in libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
@@ -16807,8 +16809,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 
-/* Squares of words are summed in 32 bits, the low and the high halves separately. They cannot overflow within a
- * stretch. */
+/* Implements row(). Squares of words are summed in 32 bits, the low and the high halves separately. They cannot
+ * overflow within a stretch. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
     const vmafgpu__v half = vmafgpu__v_set32(0xffff);
@@ -16911,9 +16913,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float psnr                                   float_psnr and float_moment
  * ================================================================================================
- * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another. Samples are multiples of a
- * power of two, so the sum of squares, each rounded to float, is exact in any order while it is below 2^53 units. It
- * can exceed that at 16 bits only; then the terms are added in libvmaf's order.
+ * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
+ * of a power of two. The squares are rounded to float, and their sum is exact in any order while it is below 2^53
+ * units. It can exceed that at 16 bits only; then the terms are added in the order of libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16986,7 +16988,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* Returns the sum of squares of words, or of their differences, in libvmaf's order. */
+/* Returns the sum of squares of words, or of their differences, in the order of libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -17069,8 +17071,7 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 #define vmafgpu__float_psnr_row VMAFGPU__LANES_NAME(vmafgpu__float_psnr_row)
 
-/* See vmafgpu__float_psnr_functions.row. Each square is rounded to float. For bytes, float sums of squares are exact
- * within a stretch. */
+/* Implements row(). Each square is rounded to float. For bytes, float sums of squares are exact within a stretch. */
 static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
     enum { STRETCH = 256 };
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
@@ -17137,7 +17138,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53, so that libvmaf's sequential sum may be rounded. */
+/* Whether a sum of squares can reach 2^53, so that the sequential sum of libvmaf may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }

@@ -1,7 +1,7 @@
 /* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
  *
- * VMAF compares a distorted video with its original. Compile the implementation in ONE file of your program, as C99 or
- * later or as C++11 or later:
+ * VMAF compares a distorted video with its original. Compile the implementation in ONE file of your program, as C99,
+ * C++11 or later:
  *
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
@@ -35,14 +35,16 @@
  *         return ok;
  *     }
  *
- * The declarations after the manual explain every function, field and enumerator. examples/ contains small programs:
- * minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c, vulkan_frames.c
- * and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ replaces libvmaf.
+ * The comments of the declarations after the manual explain every function, field and enumerator. examples/ contains
+ * small programs: minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c,
+ * vulkan_frames.c and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ is a drop-in
+ * replacement for libvmaf.
  *
  * ==== TASKS ====
  *
- * In this part `v` is an open context, and `cfg` is the config with which it is opened. reference(i), distorted(i) and
- * encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as above.
+ * In this part `v` is an open context, and `cfg` is the config that was passed to vmafgpu_open(). reference(i),
+ * distorted(i) and encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as
+ * above.
  *
  * SCORE A CLIP. The program above scores a clip. One pass can compute several models and more features. A context has
  * one column for each feature value, then one for each model. Pool columns with vmafgpu_pool() or vmafgpu_percentile(),
@@ -57,9 +59,9 @@
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
  * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so a score is ready one push later. On a GPU it is ready when its batch is finished. You can set
- * config.on_score instead. For an endless stream, set config.discard_scores: memory stays constant, and vmafgpu_pool()
- * still works.
+ * next frame, so the score of a frame is ready one push later. On a GPU it is ready when its batch is finished.
+ * Alternatively, set config.on_score, a callback that receives each score. For an endless stream, set
+ * config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -86,8 +88,9 @@
  *     for (int k = 0; k < 2; k++) vmafgpu_open(&contexts[k], &cfg);
  *     vmafgpu_push_many(contexts, 2, &ref, versions, NULL);                   // for each i
  *
- * SEGMENTS OF A CLIP can be scored separately. Their scores are those of the whole clip. Motion needs references before
- * and after the segment. score.index and config.subsample count from the first pair of the segment.
+ * SEGMENTS OF A CLIP can be scored separately. Their scores are those of the whole clip. Push the references before and
+ * after the segment too, because motion needs them. score.index and config.subsample count from the first pair of the
+ * segment.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -109,15 +112,17 @@
  *     vmafgpu_push(v, &ref, &dist);
  *     vmafgpu_wait(v, i + 1);                                                 // before frame i is overwritten
  *
- * SEVERAL GPUS share the pairs of a clip. Scores come in order and are identical. If one fails, the others continue.
+ * SEVERAL GPUS share the pairs of a clip. The scores are delivered in order and are identical to those of one GPU. If a
+ * GPU fails, the others continue.
  *
  *     cfg.gpu.device_count = VMAFGPU_ALL_DEVICES;                             // or the length of cfg.gpu.devices
  *     if (vmafgpu_open(&v, &cfg) == VMAFGPU_OK)
  *         printf("%s; device frames of the next pair: GPU %d\n", vmafgpu_device_name(v), vmafgpu_next_device(v));
  *
- * LIVE. In games and streams each score must be ready with its pair, and no call may block. With config.live a score
+ * LIVE. In games and streams each score is needed before the next pair, and no call may block. With config.live a score
  * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
- * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free them.
+ * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the
+ * frames.
  *
  *     vmafgpu_score score;
  *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
@@ -128,9 +133,10 @@
  *         printf("VMAF %.2f\n", score.score);
  *
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair, the
- * base. vmafgpu_edit_try() scores the base with other samples in a rectangle, bit-identical to scoring the whole frame.
- * vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() approximate
- * which sums and blocks matter most. Edits support models that use only adm, vif and motion: the non-float v0.6 models.
+ * base. vmafgpu_edit_try() returns the score of the base with other samples in a rectangle. It is bit-identical to
+ * scoring the whole changed frame. vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and
+ * vmafgpu_edit_blocks() approximate which sums and blocks matter most. Edits support models that use only adm, vif and
+ * motion: the v0.6 models except the float ones.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
  *     vmafgpu_edit_score tried;
@@ -169,20 +175,20 @@
  * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured before. A context
  * with config.predict_only needs no memory for frames.
  *
- *     double features[64] = {0};                                              // vmafgpu_model_column(v, 0) or more
+ *     double features[64] = {0};                                              // at least vmafgpu_model_column(v, 0)
  *     vmafgpu_score score;
  *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;               // and the other inputs of the model
  *     vmafgpu_predict(v, features, &score);
  *
  * ==== REFERENCE ====
  *
- * LIMITS. Frames have 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2 or 4:4:4, and 16x16 to 16384x16384 pixels. They are planar,
- * NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair have the size of
- * the config. It writes no files; the tool writes reports and heat maps. It never prints or aborts, and never changes
- * global state, the locale or the floating-point environment. The only state outside of contexts is one error message
- * per thread.
+ * LIMITS. Frames have 8 to 16 bits per sample, 4:0:0, 4:2:0, 4:2:2 or 4:4:4 chroma, and 16x16 to 16384x16384 pixels.
+ * They are planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair
+ * must have the size of the config. It writes no files; the tool writes reports and heat maps. It never prints or
+ * aborts. It never changes global state, the locale or the floating-point environment. The only state outside of
+ * contexts is one error message per thread.
  *
- * MODELS. These are built in. Scores of v0.6 and v1 are not comparable.
+ * MODELS. These models are built in. Picture heights are viewing distances. Scores of v0.6 and v1 are not comparable.
  *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
  *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at one and a half picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
@@ -191,7 +197,8 @@
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
  * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. They also measure banding and chroma, so frames need
- * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. They were trained on 10 bits and accept 8.
+ * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. The models were trained on 10-bit video
+ * and accept 8 bits too.
  * The smallest 4:2:0 picture is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160). If the encode was
  * smaller than the frames, set model options: "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
@@ -271,13 +278,15 @@
  *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
  *   kernel file    vmafgpu_kernels.nvidia: PTX, machine code     vmafgpu_kernels.amd: code objects, version 5
  *                  for 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0
- *   - PTX is for newer devices and older drivers. The driver compiles it at the first open (seconds) and caches it.
+ *   - PTX is for newer devices and older drivers. The driver compiles it at the first open, which takes seconds, and
+ *     caches the result.
  *   - HIP 5.2 of Debian 12 and older runtimes cannot load the code objects. A HIP runtime that is already loaded is
- *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are.
- *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) compiled in by
+ *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are unloaded.
+ *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in by
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
- *     implementation, (5) ../lib/vmafgpu and ../vmafgpu from there, (6) the same folders for the executable,
- *     (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with a message.
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same folders for the
+ *     executable, (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with
+ *     a message.
  *   - Self-test: some drivers compile wrongly, and some cards are broken. At open the kernels that the context will use
  *     score a small picture, and the CPU compares the result. vmafgpu_self_test_checksum() is equal on all GPUs.
  *
@@ -301,9 +310,10 @@
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background a thread opens it while
  * the CPU scores the first pairs. The first push or acquisition after that switches to the GPU, with identical scores.
- * If features look back, the switch is one or two pairs later; acquired buffers are used up first. Until the switch the
- * backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs can be acquired.
- * While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no work.
+ * If features depend on earlier frames, the switch is one or two pairs later. Acquired buffers are used up first. Until
+ * the switch the backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs
+ * can be acquired. While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no
+ * work.
  *
  * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
  * earlier frames, this number includes one or two references (or a pair) from before the run, which its GPU also
@@ -394,7 +404,7 @@
  *                                  target is stored as a difference from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last folder in which kernel files are searched
- *   VMAFGPU_NO_SIMD                no vector code: halves the compile time of some 15 seconds, for debug builds. Scores
+ *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (some 15 seconds), for debug builds. Scores
  *                                  do not change. Implied except with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          name of this file, by which it includes itself, default "vmafgpu.h"
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: refuses calls on a closed context and ignores a second
@@ -416,9 +426,9 @@
  *     used if a frame has too little work. With config.parallel_for your own thread pool does this instead. The default
  *     starts no thread.
  *   - On a GPU, gpu.copy_threads (default config.threads) threads copy frames in host memory. The driver may start
- *     more. The GPU works while the calling thread goes on. gpu.open_in_background starts a thread until the GPU is
- *     open. Several GPUs are opened by one thread each, and these threads end before vmafgpu_open() returns. This
- *     requires more than one thread and no config.parallel_for.
+ *     more. The GPU works while the calling thread goes on. With gpu.open_in_background another thread runs until the
+ *     GPU is open. Several GPUs are opened by one thread each, and these threads end before vmafgpu_open() returns.
+ *     This requires more than one thread and no config.parallel_for.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
@@ -452,14 +462,14 @@
  *     parallel_for and GPU, in every version of this header. One piece of code converts them to doubles, with a few
  *     calls of powf, pow, log10 and exp of the C library. With the C library of MinGW-w64, 3 in 1,000 values (ADM and
  *     scores) differ, by less than 1e-7.
- *   - The other features are float throughout. The order of their operations is fixed for all thread counts and
+ *   - The other features use floats throughout. The order of their operations is fixed for all thread counts and
  *     backends. Functions for each sample (logarithms, powf, sixth and seventh powers of ciede) are part of the header
  *     and equal those of the GNU C library. Only the log2 of SpEED can differ in the last bit, for 0.05 % of
  *     arguments, which has changed no feature value so far. The C library computes tables and values per frame or block
  *     (exp, log2, log10, pow, lanczos4: sin) and the pixels of ciede before rounding to float (sin, cos, atan2, exp).
  *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
- *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. These cases are defined
- *     here:
+ *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines these
+ *     cases:
  *       adm with 32 or fewer pixels in width or height: the usual border rules (libvmaf's vif and motion work at 16)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
  *       cambi with full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
@@ -469,7 +479,8 @@
  *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them. The tool of
  *         libvmaf reads them rounded down: chroma of the first frame is wrong, and then the tool crashes
  *     These cases are refused with a message, and so are the sizes, formats and options that FEATURES excludes:
- *       float_vif if its kernel is larger than a scale; vif_prescale_method bilinear to more than 7680 columns
+ *       float_vif if its filter is larger than the picture of a scale, or with bilinear resizing to more than 7680
+ *         columns
  *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a
  *         double above 65535 to uint16_t, which is undefined. The message states the largest scales that work
  *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in their tables: libvmaf
@@ -837,10 +848,10 @@ typedef enum vmafgpu_log_level {
 
 typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
-                                   CPU, silently. vmafgpu_backend_note() explains why. Fails without a GPU only if
-                                   gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set. If gpu.frame_memory is
-                                   DEVICE or SURFACE, or gpu.stream or gpu.cuda_context is set, only CUDA is tried,
-                                   because an address does not identify its vendor. To use HIP then, state it */
+                                   CPU, silently. vmafgpu_backend_note() explains why the CPU is used. The open fails
+                                   without a GPU only if gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set.
+                                   An address does not identify its vendor. So if gpu.frame_memory is DEVICE or SURFACE,
+                                   or gpu.stream or gpu.cuda_context is set, only CUDA is tried: state HIP to use it */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -870,7 +881,7 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Borrowed for vmafgpu_open(). If one of them cannot be
+                                           replaces `device`. Read during vmafgpu_open() only. If one cannot be
                                            used, the open fails, also with AUTO */
     int         device_count;           /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default
                                            0. vmafgpu_get_config() returns the number of GPUs in use */
@@ -893,18 +904,18 @@ typedef struct vmafgpu_gpu_config {
                                            If `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has
                                            25 GB, 16 at 4K and 32 below. At least 16 with `devices`; fewer if memory is
                                            short; 1 with config.live or config.map_block_size. A pair waits until its
-                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(): 1 has the lowest
-                                           latency */
+                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so 1 has the
+                                           lowest latency */
     int         queue_depth;            /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of
-                                           `batch` and `queue_depth` limit device memory if a batch of one and a queue
-                                           of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if `frame_memory`
-                                           is DEVICE or SURFACE. In the latter case it is a 64th of the device memory if
-                                           that is larger and four times as much is free. With `devices` it is 4 times
-                                           288 or 384 MB per GPU */
+                                           `batch` and `queue_depth` keep device memory below a limit if a batch of one
+                                           and a queue of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if
+                                           `frame_memory` is DEVICE or SURFACE; with `devices` four times as much per
+                                           GPU. If `frame_memory` is DEVICE or SURFACE, it is at least a 64th of the
+                                           device memory or a quarter of the free memory, whichever is less */
     const void *kernels;                /* kernel image in memory, used instead of searching for a file: an output of
                                            `make blobs`, PTX of this project, or machine code. Machine code is passed to
                                            the driver unchecked; for AMD it can be an uncompressed bundle of code
-                                           objects. Borrowed for vmafgpu_open() */
+                                           objects. Read during vmafgpu_open() only */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels, otherwise a search;
                                            see `GPU: requirements` in the manual */
@@ -1000,7 +1011,7 @@ typedef struct vmafgpu_config {
                                              1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
     int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one pass on
                                              the CPU, 1..16; default 1. More contexts take more passes. Takes some
-                                             memory per thread. Set it equally in all contexts */
+                                             memory per thread. Set the same value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
                                              samples, usually 16; default 0: no maps. Requires `live`, a model, and only
                                              the features of edits; not with `contexts_per_pass`. With CUDA and HIP: one
@@ -1442,7 +1453,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double
 
 /* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
  * valid until vmafgpu_close(). `backend` stays AUTO: see vmafgpu_backend_name(). gpu.batch and gpu.queue_depth are
- * those of the open GPU. Pointers that were borrowed for the open only are NULL, while their counts stay: `models`,
+ * those of the open GPU. Pointers that were used during the open only are NULL, while their counts stay: `models`,
  * `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 

@@ -501,7 +501,7 @@
  * too. A section calls functions of earlier sections. >>levels and >>level operations are a part of their own: >>cpu
  * includes them once for each instruction set.
  *   >>settings          compilers, switches, float rules     >>arithmetic        per-sample arithmetic of all backends
- *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair, as integers
+ *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair
  *   >>edits arithmetic  arithmetic of edits and maps         >>context           types of the engine
  *   >>memory            allocation, errors, log              >>text              numbers and messages
  *   >>frames            access to the planes of the caller   >>json              reader of JSON text
@@ -1591,8 +1591,8 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Same declarations as in windows.h. The program may or may not include windows.h, which hides some of them from
- * programs for old systems. The MinGW header omits dllimport in places. */
+/* Declarations of windows.h that the code needs, because the program may or may not include windows.h. For old systems
+ * windows.h hides some of them. The MinGW header omits dllimport in places. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1644,7 +1644,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics require a function with all features of the command line, see >>levels */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
 #if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 has no other builtins for this */
@@ -1669,10 +1669,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* The reference rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
- * implementation, where the setting of the caller is restored. So are the parts of -ffast-math that have options of
- * their own. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own pragma unless
- * floating-point exceptions are observable, which only some targets support. */
+/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
+ * implementation, where the setting of the caller is restored. The parts of -ffast-math that have options of their own
+ * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own
+ * pragma unless floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1763,13 +1763,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* ================================================================================================
  * >>arithmetic                                   per-sample arithmetic of all backends
  * ================================================================================================
- * Values are integers unless a type says otherwise. `>>` of a negative number is arithmetic on all supported compilers.
+ * Values are integers unless their type is float or double. `>>` of a negative number is arithmetic on all supported
+ * compilers.
  */
 #ifndef VMAFGPU__FN
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a loop that is vectorised. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
+/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
  * function into a caller whose target lacks one of its instruction sets. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
@@ -1856,9 +1857,9 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Intervals below 1.37 start at 1; the upper significands are halved. A row
- * contains a short factor that scales the interval to near 1, and minus the logarithm of the factor as a sum of two
- * parts, the first in units of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a short factor that
+ * scales the interval to near 1, and minus the logarithm of the factor as a sum of two parts, the first in units of
+ * 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -1929,11 +1930,11 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 #define VMAFGPU__FLOAT_OF(bits)   vmafgpu__float_of_bits(bits)
 #endif
 
-/* Returns the logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. NaN for negative v, -infinity for 0.
+/* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
- * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact if both factors are cut to
- * 26 bits, and the sums of the remainders are exact too. Special values are selected at the end, so that several
- * logarithms can overlap. */
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. Factors are cut to 26 bits, so that their products are
+ * exact; the sums of the remainders are exact too. Special values are selected at the end, so that several logarithms
+ * can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08; /* their sum: 1 / ln(2) */
@@ -2137,8 +2138,8 @@ enum {
     VMAFGPU__SQUARES_THREADS = 128,
     VMAFGPU__SQUARES_ROWS = 8,
     VMAFGPU__SQUARES_SUMS = 4,
-    VMAFGPU__SQUARES_KEPT = 1 << 18
-}; /* approximate number of terms that are stored at a time */
+    VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
+};
 
 /* Block y processes a plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
@@ -2207,7 +2208,7 @@ typedef struct vmafgpu__sequence_launch {
 #undef VMAFGPU__PASS
 
 /* ================================================================================================
- * >>sums                                         results of a frame pair, as integers
+ * >>sums                                         results of a frame pair
  * ================================================================================================
  * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
  * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
@@ -2251,8 +2252,8 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this one. size:
- * of the frame. */
+/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this scale.
+ * size: of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
@@ -2311,7 +2312,7 @@ typedef struct vmafgpu__smooth_adm {
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
-/* How a live pair computes a model input that is a column of motion. */
+/* Describes how a model input that is a column of motion is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
     int32_t window; /* 0 if the input is not motion */
@@ -2338,7 +2339,7 @@ typedef struct vmafgpu__smooth {
     double prediction;                   /* of the base */
 } vmafgpu__smooth;
 
-/* e^x for x <= 0, accurate to a few units in the last place. */
+/* Returns e^x for x <= 0, accurate to a few units in the last place. */
 VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     if (!(x > -700))
         return x < 0 ? 0 : x;
@@ -2362,7 +2363,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Cube root; NaN if the sum has overflowed. */
+/* Returns the cube root; NaN if the sum has overflowed. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2616,7 +2617,7 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes all remaining
+/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes the remaining
  * ones. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
@@ -2723,8 +2724,8 @@ typedef struct vmafgpu__map_blocks {
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant. The launch computes the changes by edits. Or it computes the contribution of each sample of
- * the base to the sums, which is stored, or summed by blocks of a map. */
+/* One scale of one variant. The launch computes how edits change the sums, or the contribution of each sample of the
+ * base to the sums. Contributions are stored, or summed by blocks of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
@@ -2759,7 +2760,7 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* of which one works */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them works */
     VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
     VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
@@ -2835,7 +2836,7 @@ typedef struct vmafgpu__temporal_state {
     double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
-/* Result of a standalone feature: an integer sum, or a float value as the reference computes it. */
+/* Result of a standalone feature: an integer sum, or a float value as libvmaf computes it. */
 typedef union vmafgpu__value {
     uint64_t whole;
     double real;
@@ -3471,7 +3472,7 @@ typedef struct vmafgpu__view {
     ptrdiff_t pitch;     /* in bytes */
 } vmafgpu__view;
 
-/* Word x of a row, which may have an odd address. */
+/* Returns word x of a row, which may have an odd address. */
 static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
     uint16_t word;
     memcpy(&word, row + 2 * x, sizeof word);
@@ -3501,7 +3502,7 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Chroma of pictures with odd size: the last row or column, which is half outside, is omitted, as in libvmaf. */
+/* Returns the chroma width. The last column or row of an odd size, which is half outside, is omitted as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -3526,7 +3527,7 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
+/* Returns the pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
@@ -3534,7 +3535,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
+/* Returns row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -3594,12 +3595,12 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* Position of the lowest sample bit in words of the caller. */
+/* Returns the position of the lowest sample bit in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
-/* Bits that must be 0 in words of the caller, or in packed words. */
+/* Returns the bits that must be 0 in words of the caller, or in packed words. */
 static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
     return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
@@ -4076,7 +4077,7 @@ static void vmafgpu__arena_put(vmafgpu__carver *arena, const char *bytes, size_t
     arena->used += size;
 }
 
-/* Address of the next byte that is written. */
+/* Returns the address of the next byte that is written. */
 static const char *vmafgpu__arena_here(const vmafgpu__carver *arena) {
     return arena->base == NULL ? NULL : (const char *)arena->base + arena->used;
 }
@@ -5182,9 +5183,10 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 /* ================================================================================================
  * >>features                                     extractors: options, columns, names
  * ================================================================================================
- * Each feature has a chapter: its options, the sums that they request from the backends, how plain C computes these
- * sums, and how they become columns. Floating-point arithmetic from sums to columns follows the reference operation by
- * operation; its order and its roundings to float determine the result. Only >>table lists the features.
+ * Each feature has a chapter. It contains the options, the sums that they request from the backends, plain C code for
+ * these sums, and their conversion to columns. The floating-point arithmetic from sums to columns follows libvmaf
+ * operation by operation, because its order and its roundings to float determine the result. Only >>table lists the
+ * features.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -5379,7 +5381,7 @@ typedef struct vmafgpu__setting {
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Number of characters of begin..end to show in a message. */
+/* Returns the number of characters of begin..end to show in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
@@ -5547,7 +5549,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, unless one with the same name exists. That one then applies with its own options, as in
+/* Adds an extractor, unless one with the same name exists: then that one applies with its own options, as in
  * libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
@@ -5655,7 +5657,7 @@ static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Kernels that read frames exist for 8, 9 to 12 and 13 to 16 bits. */
+/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist once per class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
@@ -5747,7 +5749,7 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
     return feature->stream[v->config.live];
 }
 
-/* Bytes from a chroma sample to the next. */
+/* Returns the bytes from a chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
     return c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
 }
@@ -5760,7 +5762,7 @@ static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int
     shape->shared = (uint32_t)shared;
 }
 
-/* Bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
+/* Returns a bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
 static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
     uint32_t pairs = 0;
     for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
@@ -5801,7 +5803,7 @@ static VMAFGPU__UNUSED void vmafgpu__squares_enqueue(const vmafgpu__work *work, 
 
 /* ---- chains of additions ---- */
 
-/* Pitch of a plane of terms, in floats. */
+/* Returns the pitch of a plane of terms, in floats. */
 static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
@@ -5817,7 +5819,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* follow the others */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after other kernels */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5859,7 +5861,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
 
-/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
+/* ---- tap matrices, as the lanes of a warp hold them (operand a of m16n8k32 in PTX): 4 words of each lane ----
  *
  * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
 typedef int (*vmafgpu__matrix)(int scale, int row, int k);
@@ -5942,7 +5944,7 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Uses the C library, which needs per-thread initialisation. */
+/* Starts a thread with _beginthreadex(), because the C library needs per-thread initialisation. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -6472,7 +6474,7 @@ VMAFGPU__COLD_END
  */
 enum {
     VMAFGPU__PIECE = 128,          /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, or half of a thread's share: each piece rereads neighbouring rows */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, as pieces reread their neighbours; or half of a thread's share */
     VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
@@ -6514,9 +6516,9 @@ typedef struct vmafgpu__chains {
     int is_stopped;           /* atomic: skip the remaining pieces */
 } vmafgpu__chains;
 
-/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each is a
- * thread's part of the remaining units, so that all threads finish together. Sizes are even, as VIF processes four rows
- * at once. */
+/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each piece is
+ * the share of one thread of the remaining units, so that all threads finish together. Sizes are even, because VIF
+ * processes four rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6600,8 +6602,7 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Processes the next piece of this chain. Returns 0 if none is ready. *is_over is set to 0 while pieces are
- * unclaimed. */
+/* Processes the next piece of this chain. Returns 0 if none is ready. Sets *is_over to 0 if a piece is unclaimed. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];

@@ -6705,8 +6705,8 @@ struct vmafgpu__cpu {
 /* ================================================================================================
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
- * RGB frames are converted when they enter the backend; all later code sees planes in the format of the config. The
- * CPU backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
+ * RGB frames are converted when they enter the backend; all later code uses planes in the format of the config. The CPU
+ * backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6727,9 +6727,9 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  *   - a / D is a row of the matrix;
  *   - S is the distance from black to white in the range of the output.
  * Rounding the fixed-point coefficients changes the product by at most 3 W M / 2 units of the last bit. `bias` adds
- * that many units, so that the result is never below the exact value (which matters most for halves) and exceeds it by
- * less than 3 W M + 1 units. The exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more
- * than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
+ * that many units. So the result exceeds the exact value by less than 3 W M + 1 units and is never below it. (Values
+ * that end in one half must not be rounded down.) The exact value is a multiple of 1 / (2 W M D), so the sample is
+ * right if 2^shift is more than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
  */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
@@ -7505,7 +7505,7 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_MATRICES,
     VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of those of the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of the matrices of the next scale */
 } vmafgpu__vif_16;
 
 /* A gain limit, prepared for the statistics. */
@@ -7534,8 +7534,8 @@ typedef struct vmafgpu__vif_launch {
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
     int32_t variant, first; /* the first variant also computes shared sums and the next scale */
-    int32_t images_only;    /* no sums */
-    uint32_t *claimed;      /* matrix form: number of work items taken by warps; 0 at first */
+    int32_t images_only;    /* 1: compute no sums */
+    uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
 
 #endif
@@ -7625,7 +7625,7 @@ typedef struct vmafgpu__vif_job {
     int distorted_count;
     int wide, scale, bit_depth, w, h;
     int first, end;  /* rows; `first` is even, `end` is even or h */
-    int images_only; /* no sums */
+    int images_only; /* 1: compute no sums */
     const vmafgpu__plan *plan;
     const uint16_t *log_table; /* unused if log_entries is 0 */
     void *scratch;             /* of the calling thread, aligned to 64 bytes */
@@ -8009,10 +8009,10 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_statistics      VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
-/* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, as required by
- * sums of pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of the lower
- * row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed for each
- * group of four rows, which is faster than loading them from the L2 cache.
+/* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
+ * instructions sum pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of
+ * the lower row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed
+ * for each group of four rows, which is faster than loading them from the L2 cache.
  *
  * Along a row, pairs are neighbouring samples. Even and odd pairs are stored separately, so that adjacent pairs in
  * memory are four columns apart, and one load serves four columns in the same way as a load of the vertical pass serves
@@ -8215,7 +8215,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmaf
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 
-/* (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) */
+/* Returns (2^16 * high + low) >> n as (high << (16 - n)) + (low >> n). `low` includes the rounding constant. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
     return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
 }
@@ -8422,7 +8422,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
     }
 }
 
-/* ---- the next scale's images ---- */
+/* ---- images of the next scale ---- */
 
 /* Sets the byte offsets in a line of the pairs in the window of four columns at 0. */
 static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
@@ -8629,7 +8629,7 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     out[1] = part;
 }
 
-/* vif_logs() returns 2048 * k plus this for 2^k. */
+/* vmafgpu__vif_logs() returns 2048 * k plus this constant for 2^k. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
@@ -9224,7 +9224,7 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
     return plan->vif_variants > 0;
 }
 
-/* Functions are numbered by scale. */
+/* Returns the name of a kernel. Functions are numbered by scale. */
 static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
     return scale >= (int)VMAFGPU__SCALES ? NULL
                                          : vmafgpu__vif_kernels[context->form][context->uses_integers]
@@ -9637,8 +9637,9 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
-/* Two rows are processed at a time. Differences are stored as pairs of rows, as required by sums of pairs of products:
- * the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of two rows.
+/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions sum pairs of
+ * products: the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of
+ * two rows.
  * Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and an odd column.
  *
  * A sum of the vertical pass has up to 17 bits. If one of them does not fit 16 bits, both rows are recomputed with
@@ -10060,7 +10061,7 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* Only negative for bands of 8 columns at scale 0, where libvmaf is undefined. */
+        /* The shift is negative only for bands of 8 columns at scale 0, where libvmaf is undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -10104,7 +10105,7 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain; for coefficients whose angle flag is set. */
+/* Applies the enhancement gain. Only for coefficients whose angle flag is set. */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
     return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
@@ -10170,8 +10171,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 #ifndef VMAFGPU_KERNELS
 /* ---- bounds: when vector code and the fast form of GPUs are equal to the definitions above ---- */
 
-/* Whether integers can hold all values that the largest coefficients lead to, given the factors of a variant (for h and
- * v, for d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
+/* Whether all values fit integers, even for the largest coefficients, given the factors of a variant (for h and v, for
+ * d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
  * adm_csf_mode 0, 2 and 3. Other variants use the general forms. Where both forms apply, they compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* The largest absolute values in the bands h, v and d, from the absolute sums of the filters including mirrored
@@ -10565,8 +10566,7 @@ static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element)
 }
 
 /* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
- * `skew` columns later than other lines, so that registers of them never cross cache lines. Returns the size in
- * bytes. */
+ * `skew` columns later than other lines, so that loads of them never cross cache lines. Returns the size in bytes. */
 static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants,
                                     int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
@@ -11846,7 +11846,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* unused inside the region, but must not be stale */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* not needed inside the region, but must be initialised */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -12437,7 +12437,7 @@ typedef struct vmafgpu__cambi_band {
 } vmafgpu__cambi_band;
 
 /* Operations on rows, in plain C and as vector code. Lines and rows of planes can be read up to CHUNK columns beyond
- * their width rounded up to CHUNK, with any content, and can be written up to the rounded width. */
+ * their width rounded up to CHUNK; the content there is arbitrary. They can be written up to the rounded width. */
 typedef struct vmafgpu__cambi_functions {
     /* Converts a row of bytes or words to 10 bits. */
     void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
@@ -13380,8 +13380,8 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
 
 /* ---- heat maps: the c-values of all samples, at their positions, on a scale of 16 bits ---- */
 
-/* Converts the c-values of a scale to words, at the front of the same memory. Values above the scale wrap, as in
- * libvmaf on x86; they exceed it by less than 1 %, where its end was rounded down. */
+/* Converts the c-values of a scale to words, at the front of the same memory. Values above the end of the scale wrap,
+ * as in libvmaf on x86. They exceed it by less than 1 %, if the end was rounded down. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
@@ -14096,7 +14096,8 @@ typedef struct vmafgpu__cambi_tables {
     size_t size;        /* up to and including this picture */
 } vmafgpu__cambi_tables;
 
-/* The reciprocals come first. Then the tables of the pictures follow in order, each with the weights of its variant. */
+/* Returns the layout of the tables. The reciprocals come first. Then the tables of the pictures follow in order, each
+ * with the weights of its variant. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -14136,7 +14137,7 @@ static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
     return plan->cambi_variants > 0;
 }
 
-/* Functions are numbered by vmafgpu__cambi_kernel. */
+/* Returns the name of a kernel. Functions are numbered by vmafgpu__cambi_kernel. */
 static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *context, int kernel) {
     int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(context) || kernel == VMAFGPU__CAMBI_SHRINK ||
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;

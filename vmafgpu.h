@@ -17287,15 +17287,15 @@ VMAFGPU__COLD_END
  * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and
  * at five ================================================================================================ After
  * libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
- * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
- * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
- * double and a float; its structure is a float.
+ * product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a row
+ * or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
+ * quotients of a double and a float. The structure of a pixel is a float.
  *
  * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
  * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
- * unit in the last place per addition. If all doubles within that bound round to the same float, it is libvmaf's
- * result. Otherwise, which is rare, the sum is uncertain: the picture is measured again and its terms are added in
- * libvmaf's order.
+ * unit in the last place per addition. If all doubles within that bound round to the same float, that float is
+ * libvmaf's result. Otherwise the sum is uncertain: the picture is measured again and its terms are added in libvmaf's
+ * order. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17336,18 +17336,19 @@ enum {
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
-/* Sums over a picture. */
+/* Sums over a picture. L, C and S are sums of the luminance, contrast and structure of each pixel. ALL is the sum of
+ * their products. The sums named .._SIZE are of absolute values; luminance and contrast are positive and need none. */
 enum {
     VMAFGPU__SSIM_ALL,
     VMAFGPU__SSIM_L,
     VMAFGPU__SSIM_C,
-    VMAFGPU__SSIM_S, /* l c s; l(uminance), c(ontrast), s */
+    VMAFGPU__SSIM_S,
     VMAFGPU__SSIM_ALL_SIZE,
-    VMAFGPU__SSIM_S_SIZE, /* absolute values; l, c are positive */
+    VMAFGPU__SSIM_S_SIZE,
     VMAFGPU__SSIM_SUMS
 };
 
-/* Taps of a window, which are symmetric. */
+/* The taps of a window are symmetric; TAP5 is in the middle. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -17361,8 +17362,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
-/* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
- * columns. */
+/* Top left quarter, with the middle row and column, of the 9x9 low-pass filter between the scales of float_ms_ssim. The
+ * filter is symmetric in rows and columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
     { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -17371,8 +17372,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f },
 };
 
-/* Launch parameters. A block of windows has BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of the
- * picture. */
+/* Launch parameters. A block of windows contains BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of
+ * the picture. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 32,
@@ -17380,19 +17381,19 @@ enum {
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,     /* approximate number of windows whose terms are stored at a time */
     VMAFGPU__SSIM_BANDS = 64,         /* maximum number of bands (whole rows of blocks) with separate sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows that a block of rounded processes in turn */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per block of vmafgpu_ssim_rounded */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
-    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* rows that a block of vmafgpu_ssim_halve writes */
     VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of its input */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of an uncertain sum. sum: its terms, each rounded to a multiple of 2^(exponent - 52), in units of
- * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too
- * large. */
+/* A row of windows of an uncertain sum. Each term is rounded to a multiple of 2^(exponent - 52); `sum` is the sum of
+ * the rounded terms, in units of 2^(exponent - 52). `ties` is the number of terms that were halfway between two
+ * multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row {
     int64_t sum;
@@ -17403,28 +17404,28 @@ typedef struct vmafgpu__ssim_row {
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
+    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows, for ALL, then L, C, S */
     int32_t bytes;                /* of a luma sample; 4: the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total */
-    uint32_t wanted;              /* bit set: this mean is needed */
+    uint32_t wanted;              /* bit k is set if mean k (ALL, L, C, S) is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
+    double *words; /* of the first pair: sums ALL, L, C, S of each scale, then uncertain bits */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to leave so */
-    uint32_t again;                      /* bit set: write the terms of this pair; see the following members */
-    int32_t kind;                        /* of the sum: all, l, c, s */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to keep uncertain */
+    uint32_t again;                      /* bit i is set if the terms of pair i are written; see the next members */
+    int32_t kind;                        /* of the sum: ALL, L, C, S */
     int32_t strip, strip_end;            /* rows of windows */
     uint64_t terms;                      /* offset in scratch of doubles, see vmafgpu__sequence_launch */
     int32_t terms_pitch;
-    int32_t at;     /* the current scale of windows and halve */
-    int32_t factor; /* by which reduce shrinks luma to scale 0 */
+    int32_t at;     /* the current scale of the kernels for windows and vmafgpu_ssim_halve */
+    int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -17453,9 +17454,9 @@ enum {
     VMAFGPU__SSIM_LANES = 32,
     VMAFGPU__SSIM_TILE = 128, /* columns that are processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile and columns beyond it that windows cover */
-    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time to be added in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim: 11 pixels at the last scale */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile, and columns after it that windows cover */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to add them in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim, so that the last scale has 11 pixels */
     VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
     VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
 };
@@ -17465,27 +17466,28 @@ typedef struct vmafgpu__ssim_terms {
     float *s;
 } vmafgpu__ssim_terms;
 
-/* Functions for rows of a tile of `lanes` * LANES columns. Input rows have the additional columns that the window or
- * filter covers. */
+/* Functions for rows of a tile of `lanes` * LANES columns. Input rows also contain the columns after the tile that the
+ * window or filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats; 0 beyond the last sample. */
+    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats. Writes 0 after the last
+     * sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
     /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* Sums the windows down the columns: replaces each of TAPS such rows by the sums of the windows that end in it.
-     * sums: TAPS sums per column, of windows that have begun. */
+    /* Sums the windows down the columns: replaces each of TAPS rows of sums by the sums of the windows that end in it.
+     * `sums` contains TAPS sums per column, of windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to the wanted ones of SUMS sums of LANES lanes each. wanted: bits, either
-     * VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if `terms` is not
-     * NULL; then all bits must be set. */
+    /* Adds the terms of `count` pixels to those of SUMS sums, of LANES lanes each, whose bits are set in `wanted`. The
+     * bits are either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if
+     * `terms` is not NULL; then all bits must be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* Splits a row into its even and its odd columns, LINE apart in `out`. */
+    /* Splits a row into its even and its odd columns; the odd ones begin LINE floats after the even ones in `out`. */
     void (*split)(const float *row, int lanes, float *out);
     /* Computes a row of the low-passed picture of half the size from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
-    /* The same for luma, where sums are exact in any order. halve_luma adds a split row, even or odd, to the rows of
-     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to
-     * float. */
+    /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
+     * row, even or odd, to the rows of sums that it contributes to. An even row starts the last one of these, sums[0].
+     * round() rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -17495,7 +17497,7 @@ typedef struct vmafgpu__ssim_functions {
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int w, h;
-    float *plane[2]; /* NULL: luma */
+    float *plane[2]; /* NULL for luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
@@ -17517,7 +17519,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* its sums to compute, as bits */
-    int is_strip, first;       /* is_strip: only store the terms of the strip from row `first` on */
+    int is_strip, first;       /* if is_strip, only store the terms of the strip from row `first` on */
     vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -17527,14 +17529,14 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* By default the smaller side becomes about 256, rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
     return wanted ? wanted : automatic;
 }
 
-/* Returns the reduced size. It is rounded down, but odd sizes get one more at any factor. */
+/* Returns the reduced size: size / factor rounded down, plus 1 if the size is odd. A factor of 1 keeps the size. */
 static int vmafgpu__ssim_reduced(int size, int factor) {
     return factor > 1 ? size / factor + (size & 1) : size;
 }
@@ -17564,7 +17566,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written up to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -17606,9 +17608,9 @@ static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Computes a share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor samples.
- * Columns are summed first. These sums are exact: at any factor and depth, their terms are multiples of 2^-45 and they
- * are below 256. */
+/* Computes a thread's share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor
+ * samples. Columns are summed first. The column sums are exact: at any factor and depth they are below 256, and their
+ * terms are multiples of 2^-45. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -17654,7 +17656,7 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges; at most nine columns may be
+/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges. At most nine columns can be
  * outside. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
@@ -17673,8 +17675,8 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Computes a tile of the scale after luma. The sums of 9x9 terms are exact: terms are multiples of 2^-43 at any depth,
- * and sums are below 2^9. So each row, including mirrored ones, is filtered once for all output rows that it
+/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any depth the terms are multiples of 2^-43
+ * and the sums are below 2^9. So each row, including mirrored rows, is filtered once for all output rows that it
  * contributes to. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
@@ -17699,8 +17701,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes a share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in libvmaf's
- * order. */
+/* Computes a thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in
+ * libvmaf's order. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17783,7 +17785,8 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Processes rows first..end-1 of windows of the current scale. at: destination of the terms of row `first`, or NULL. */
+/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`,
+ * or NULL. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17861,22 +17864,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms. `error` bounds the difference between the sum and libvmaf's. Returns whether the mean
- * is uncertain. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
+ * libvmaf's sum. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* Computes the means of all, l, c and s at the current scale. wanted: see vmafgpu__ssim_functions.compare; other means
- * are undefined. */
+/* Computes the means ALL, L, C and S at the current scale. For `wanted` see vmafgpu__ssim_functions.compare; means
+ * whose bit is not set are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: n in libvmaf; here those of a lane, then over lanes and threads. The terms of
-     * ALL, in libvmaf and here with one division, are rounded eight times in total. 1.01 covers the rounding of this
-     * bound. */
+    /* `steps` bounds the number of roundings. libvmaf adds n terms in a chain. Here each lane has a chain, and the sums
+     * of lanes and threads are added. The terms of ALL are rounded at most eight times, in libvmaf and here together.
+     * 1.01 covers the rounding of the bound. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0; /* 2^53 */
@@ -17909,7 +17912,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* Computes the means of all, l, c and s for float_ssim, and of l, c and s at each scale for float_ms_ssim. */
+/* Computes the means ALL, L, C and S for float_ssim, and L, C and S at each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                  const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L,
@@ -17959,7 +17962,7 @@ static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         out[k] = vmafgpu__values(v, e)[k].real;
 }
 
-/* Luminance has weight at the last scale only; at the others its exponent is 0. */
+/* Combines the scales of float_ms_ssim. The exponent of the luminance is 0 at all scales except the last. */
 static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out) {
     static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
@@ -18042,7 +18045,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* no header functions: clang's require all target features of the command line */
+        __m256 root; /* clang's header functions would require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -18097,7 +18100,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             below_c[i] = va[i] + vb[i] + c2;
         }
         vmafgpu__lanes_sqrt(sg);
-        /* If a deviation is 0, a negative covariance counts as 0. */
+        /* If a standard deviation is 0, a negative covariance counts as 0. */
         for (int i = 0; i < N; i++) {
             const float positive = cv[i] > 0 ? cv[i] : 0;
             cv[i] = sg[i] > 0 ? cv[i] : positive;
@@ -18161,7 +18164,8 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* Adds a row of the low-pass filter, which is symmetric, to sums. e, o: even and odd columns. */
+/* Applies a row of the low-pass filter, which is symmetric, and adds the results to sums. `e` and `o` are the even and
+ * odd columns. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -18271,15 +18275,16 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_along  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
 #define vmafgpu__ssim_down   VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
-/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added with a fused
- * multiplication by 1. The result is the same, but processors with separate units for additions use both.
+/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added by a fused
+ * multiply-add with the factor 1. The result is the same, and processors with separate units for additions and
+ * multiply-adds use both.
  *
  * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
- * one of these windows and ends another. Taps are symmetric, so a product is used for two windows.
+ * one of these windows and ends another. Taps are symmetric, so each product is used for two windows.
  */
 
-/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. Products are
- * reused where a sample meets two equal taps. */
+/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. If a sample is
+ * multiplied by two equal taps, the product is computed once. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -18401,7 +18406,7 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: pictures and windows of each scale, then all means ---- */
+/* ---- on a GPU: kernels for the pictures and windows of each scale, then for all means ---- */
 
 enum {
     VMAFGPU__GPU_SSIM_REDUCE,
@@ -18436,7 +18441,7 @@ static int vmafgpu__gpu_ssim_strip(int width) {
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Fills what all launches of an extractor share. Returns the size of the scratch of a pair. */
+/* Fills the fields that all launches of an extractor share. Returns the size of the scratch of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L,
@@ -18488,7 +18493,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     static const struct {
         int columns, rows, pictures, shared;
     } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in order: reduce, halve, windows, terms, rounded */
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in the order of the kernels: reduce, halve, windows, terms, rounded */
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
@@ -18502,7 +18507,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Recomputes the uncertain sums of scale launch->at in libvmaf's order. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in libvmaf's order. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -18534,7 +18539,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues all means, and a tighter bound for uncertain sums of large pictures; small pictures rarely have any. */
+/* Enqueues kernels for all means. For large pictures, other kernels then compute tighter bounds of uncertain sums;
+ * small pictures rarely have uncertain sums. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -18585,7 +18591,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Requests that uncertain sums are recomputed, once. */
+/* Returns whether any sum is uncertain; then it is recomputed. Returns 0 when called again for the same pair. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -18672,7 +18678,7 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those that it leaves
+/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those of them that stay
  * uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
@@ -18691,10 +18697,11 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
  * ================================================================================================
- * After libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
+ * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
  * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
- * sensitivity at its frequency and squared. All arithmetic is float. The terms of a plane, 64 per block, are added one
- * after another, from left to right and from top to bottom. A different order changes the third digit of the sum.
+ * sensitivity at that frequency and squared. All arithmetic after the transform is float. The terms of a plane, 64 per
+ * block, are added one after another, from left to right and from top to bottom. The order matters: another one changes
+ * the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18710,7 +18717,7 @@ static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Launch parameters. Each thread processes one block and keeps 64 words of its first picture in shared memory. */
+/* Launch parameters. Each thread processes one block and keeps 64 words of the reference in shared memory. */
 enum {
     VMAFGPU__PSNR_HVS_STEP = 7,
     VMAFGPU__PSNR_HVS_THREADS = 128,
@@ -18724,12 +18731,12 @@ typedef struct vmafgpu__psnr_hvs_launch {
     uint64_t terms;             /* offset in scratch of 64 floats per block */
     int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
     int32_t along, blocks;      /* blocks per row; total */
-    int32_t pitch;              /* floats from a term to the next one of the block */
+    int32_t pitch;              /* floats from a term to the next term of the same block */
     float csf[64], mask[64];
     struct {
         const void *plane[2];
         int64_t pitch[2];
-    } pair[VMAFGPU__MAX_BATCH]; /* NULL: there is no distorted frame */
+    } pair[VMAFGPU__MAX_BATCH]; /* NULL if there is no distorted frame */
 } vmafgpu__psnr_hvs_launch;
 
 #endif
@@ -18737,7 +18744,7 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks that are processed together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks processed together, in a group */
 
 /* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
@@ -18779,11 +18786,11 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 
 /* ---- in plain C ---- */
 
-/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__PSNR_HVS_LANES + i]. */
+/* Coefficient or sample k of the i-th block of a group has index k * VMAFGPU__PSNR_HVS_LANES + i. */
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference, of the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference and the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
     int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
@@ -18797,9 +18804,9 @@ typedef struct vmafgpu__psnr_hvs_work {
 typedef struct vmafgpu__psnr_hvs_job {
     const void *row[2][8];
     int wide, blocks;
-    const float *csf, *mask; /* 64 each; mask[0] is 0 */
+    const float *csf, *mask; /* 64 values each; mask[0] is 0 */
     float *terms;            /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then it has no terms */
+    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then the group has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
@@ -18812,10 +18819,10 @@ typedef struct vmafgpu__psnr_hvs_functions {
 typedef struct vmafgpu__psnr_hvs_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    unsigned char *memory; /* of each thread */
+    unsigned char *memory; /* `size` bytes per thread */
     size_t size;
-    int rows[4]; /* first row of blocks of each plane, and the end */
-    int next;    /* atomic: first row that no thread has taken */
+    int rows[4]; /* first row of blocks of each plane, then the total number of rows */
+    int next;    /* atomic: first row that no thread has claimed */
     int added;   /* atomic: number of rows whose terms are in the sums */
     float sum[3];
     float csf[3][64], mask[3][64];
@@ -18894,7 +18901,7 @@ static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     }
 }
 
-/* Returns the number of blocks along and down a plane; *down is 0 if there are none. */
+/* Computes the numbers of blocks per row and per column of a plane. *down is 0 if the plane has no blocks. */
 static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
     *along = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
     *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
@@ -18958,7 +18965,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
-/* ---- lanes: a group of blocks at once, one in each lane ---- */
+/* ---- lanes: a group of blocks together, one in each lane ---- */
 
 #define vmafgpu__psnr_hvs_add_terms   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
 #define vmafgpu__psnr_hvs_activity    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
@@ -18975,7 +18982,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Loads the samples of a group as words of several samples and unpacks them. Beyond the last block, it is repeated. */
+/* Loads the samples of a group as words of several samples and unpacks them. If the group is incomplete, the last block
+ * is repeated. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
                                    uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19003,11 +19011,11 @@ static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first,
                 sample[l] = (int32_t)((word[l] >> j * bits) & mask);
 }
 
-/* HALF: x / 2, rounded towards 0. LIFT: x * factor / 2^shift, rounded to nearest. */
+/* HALF computes x / 2, rounded towards 0. LIFT computes x * factor / 2^shift, rounded to nearest. */
 #define VMAFGPU__PSNR_HVS_HALF(x)                ((x) / 2)
 #define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
-/* Daala's transform of eight values, in place. */
+/* Applies Daala's transform to eight values, in place. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4,
                                              int32_t *x5, int32_t *x6, int32_t *x7) {
     const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__PSNR_HVS_HALF(d07), e0 = *x0 - h07;
@@ -19081,7 +19089,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT
         sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
 }
 
-/* Adds the squared differences of half a row of samples from a mean, in order. */
+/* Adds the squared differences between half a row of samples and a mean, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s,
                                                    const float *VMAFGPU__RESTRICT mean, float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19093,7 +19101,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* Computes the variances of the four quadrants relative to the variance of the block; variance[4] is their sum. */
+/* Computes the variances of the four quadrants. variance[4] becomes their sum divided by the variance of the block. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -19115,7 +19123,7 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
         const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
         const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if block is 0, all samples are equal */
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if `block` is 0, all samples are equal */
     }
 }
 
@@ -19131,7 +19139,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes the masking by the content of a block. The DC coefficient has weight 0. */
+/* Computes how strongly each block masks differences. The DC coefficient has weight 0. */
 static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance,
                                        float *activity) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19180,9 +19188,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two. `off`
- * becomes the maximum difference between a term and its increment; at half a unit in the last place, the increment
- * depends on the sum. */
+/* Adds the increments of sums by the terms of a coefficient to `added`, for sums in [floor, 2 floor), where `floor` is
+ * a power of two. `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the
+ * last place, the increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -19192,10 +19200,10 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* The additions must not be regrouped. But while the sum stays between two consecutive powers of two, each term adds a
- * whole number of units in the last place. This number is independent of the sum unless the term is halfway between two
- * of them. So these increments are computed for all blocks of a group at once. Blocks for which that does not hold are
- * added term by term. */
+/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
+ * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
+ * on the sum unless the term is halfway between two units. So these increments are computed for all blocks of a group
+ * together. If a block has such a term, or crosses a power of two, its terms are added one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -19305,8 +19313,8 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     sums.pairs = vmafgpu__pairs_with(work->batch, 0);
     if (!sums.pairs)
         return;
-    /* Every chroma sample must be validated, but blocks do not cover all of them. So the kernel for squares reads them
-     * all; its sums are not used. */
+    /* Every chroma sample must be validated, but blocks do not cover all samples. So the kernel for squares reads all
+     * of them; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -19375,8 +19383,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float adm                                    adm in float throughout
  * ================================================================================================
- * After libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are in float: along each row from left to
- * right, then over the row sums from top to bottom. So a thread adds whole rows, and the row sums are added at the end.
+ * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
+ * to right, then the row sums are added from top to bottom. So a thread sums whole rows, and the row sums are added at
+ * the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19409,7 +19418,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Wavelet filters: low-pass, high-pass. */
+/* Wavelet filters: low-pass and high-pass. */
 VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
     { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
     { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f },
@@ -19420,7 +19429,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Returns the number of rows or columns of a scale that sums exclude on each side. */
+/* Returns how many rows or columns at each edge of a scale are excluded from sums. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -19428,7 +19437,7 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 enum {
     VMAFGPU__FLOAT_ADM_THREADS = 256,
     VMAFGPU__FLOAT_ADM_COLUMNS = 32,
-    VMAFGPU__FLOAT_ADM_ROWS = 16, /* a tile and a pixel around it */
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* of a tile with a border of one pixel */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
@@ -19438,7 +19447,7 @@ typedef struct vmafgpu__float_adm_launch {
     uint64_t scratch_size;
     uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
-    uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator, impairment */
+    uint64_t terms, terms_size; /* nine planes: three bands of denominator, numerator and impairment each */
     int32_t bytes;              /* of a sample of the frame; 4: the input is planes of floats */
     float unit;
     int32_t from_width, from_height, input_pitch;
@@ -19446,7 +19455,7 @@ typedef struct vmafgpu__float_adm_launch {
     int32_t has_bands, has_low, bypass;
     float p, csf[2];
     double gain_limit;
-    const uint16_t *reciprocals; /* table; NULL: divide instead */
+    const uint16_t *reciprocals; /* table, or NULL to divide */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -19485,7 +19494,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 
 /* ---- what the options mean ---- */
 
-/* Returns the contrast sensitivity of adm_csf_mode 2, which differs from mode 2 of integer ADM. */
+/* Returns the contrast sensitivity of adm_csf_mode 2. Mode 2 of integer ADM is different. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -19495,8 +19504,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Refuses pictures smaller than 17x17: they have bands of one row or column, for which libvmaf reads outside the
- * picture. */
+/* Computes contrast sensitivities. Refuses pictures smaller than 17x17: they have bands of one row or column, for which
+ * libvmaf reads outside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -19518,12 +19527,12 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
     return vmafgpu__plan_depth(v, e);
 }
 
-/* ---- reciprocals, as processors estimate them ---- */
+/* ---- reciprocals: the estimates of x86 processors ---- */
 
-enum { VMAFGPU__RECIPROCALS = 4096 }; /* an entry per value of the twelve leading bits of the significand */
+enum { VMAFGPU__RECIPROCALS = 4096 }; /* entries, one per value of the twelve leading bits of the fraction */
 
-/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. They are the same for other
- * exponents. */
+/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. These bits do not depend on the
+ * exponent of x. */
 static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
     static const uint16_t base[256] = {
         4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584,
@@ -19551,7 +19560,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
 }
 
 static uint32_t vmafgpu__reciprocal_intel(uint32_t i) { /* as on Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u); /* of the interval with the same eleven leading bits, times 4096 */
+    const uint32_t middle = 4097 + (i & ~1u); /* 4096 times the middle of all x with the same eleven leading bits */
     return ((1u << 26) + middle) / (2 * middle) - 4096;
 }
 
@@ -19581,8 +19590,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent this machine's estimate: it must depend on the twelve leading bits only, and scale with
- * the exponent. */
+/* Whether a table can represent the estimates of this processor: they must depend on the twelve leading bits only, and
+ * scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19609,8 +19618,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes the table of the wanted reciprocals to `out`, unless it is NULL. Returns 0 if there is no such table; then
- * divide. */
+/* Writes the table of the wanted reciprocals to `out`, unless `out` is NULL. Returns 0 if there is no such table; then
+ * the caller must divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19634,10 +19643,11 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED }; /* reference detail left in the distorted picture; the rest of its detail */
+/* Parts of the detail of the distorted picture: the reference detail that is left in it, and the added rest. */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring
- * pixels. */
+/* A row of each band (h, v, d). `original` and `size` are magnitudes weighted by contrast sensitivity: `original` of
+ * the reference, `size` of both parts of the distorted picture. `side` is the masking of neighbours by these parts. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
@@ -19647,9 +19657,9 @@ typedef struct vmafgpu__float_adm_row {
 /* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
-    float *low, *high; /* filtered down the columns */
+    float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
-    vmafgpu__float_adm_row row[3];  /* the latest three */
+    vmafgpu__float_adm_row row[3];  /* the latest three rows */
     float *term[3][VMAFGPU__BANDS]; /* of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
@@ -19659,38 +19669,39 @@ typedef struct vmafgpu__float_adm_task {
     const vmafgpu__float_adm_state *state;
     const void *source[2]; /* input planes of the scale */
     ptrdiff_t pitch[2];    /* in bytes */
-    int form;              /* of their samples: BYTES, WORDS, FLOATS */
+    int form;              /* of the samples of `source`: BYTES, WORDS, FLOATS */
     float unit;            /* of integer samples */
     int from_w, from_h, w, h, left, top;
-    int has_bands, has_low; /* whether to compute the bands; the low-pass band */
+    int has_bands, has_low; /* whether to compute the bands, and the low-pass band */
     float *low[2];          /* input planes of the next scale */
     ptrdiff_t low_stride;
     const float *csf;
     double gain_limit;
     float p;
     int is_cubic, bypass;
-    float *sums; /* of rows: nine lists, `most` apart */
+    float *sums; /* row sums: nine lists, `most` floats apart */
     size_t most;
-    float *planes[2][2];  /* low-pass bands of even and of odd scales */
-    unsigned char *lines; /* memory of threads, `line_bytes` each */
+    float *planes[2][2];  /* low-pass bands, of even and of odd scales */
+    unsigned char *lines; /* `line_bytes` per thread */
     size_t line_bytes, odd;
 } vmafgpu__float_adm_task;
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* Loops may continue to the next multiple of LANES: lines have enough padding after their end, and a margin. */
+/* The functions may process columns up to the next multiple of LANES: lines have padding after the end, and a
+ * margin. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, less 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, minus 128. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
-    /* Applies both wavelet filters to four rows of n floats, n a multiple of CHUNK. */
+    /* Applies both wavelet filters to four rows of n floats. n must be a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
     void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
     void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                      const vmafgpu__float_adm_row *row, int first, int end);
-    /* Computes the terms of a row, columns left..w - left - 1, from three rows. */
+    /* Computes the terms of columns left..w - left - 1 of a row from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                  const vmafgpu__float_adm_row *const *rows);
-    /* Sums the terms, each list from left to right. */
+    /* Sums each list of terms from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
@@ -19748,8 +19759,8 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
     return c.used;
 }
 
-/* Reads row k of the reference (0) or the distorted picture (1). Extends it by one column on the left, mirrored, and by
- * two columns on the right, mirrored with the last column repeated. */
+/* Reads row k of the reference (0) or the distorted picture (1). Extends the row by mirroring: by one column on the
+ * left, and by two on the right, where the last column is repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which,
                                     int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
@@ -19763,7 +19774,7 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
         even[t->w] = odd[t->w - 1];
 }
 
-/* Computes row y of the bands, columns first..end - 1, if has_bands, and of the low-pass band if has_low. */
+/* Computes row y: columns first..end - 1 of the bands if has_bands, and the low-pass band if has_low. */
 static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y,
                                       int has_bands, int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
@@ -19782,7 +19793,8 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* Computes the sums of row y from it and its neighbours, which are mirrored at the top and repeated at the bottom. */
+/* Computes the sums of row y from this row and its neighbours, which are mirrored at the top and repeated at the
+ * bottom. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -19838,8 +19850,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels: for each band, the p-th root
- * of its sum plus that of the noise. */
+/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels. Each band contributes the
+ * p-th root of its sum plus the p-th root of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -19993,7 +20005,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Loads two neighbours as one word; compilers split it in registers. */
+/* Loads two adjacent samples as one word, which compilers split in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -20089,7 +20101,8 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores detail: r is the part of the original detail o that is left in t, for one band, before the gain limit. */
+/* Restores the detail of one band: r becomes the part of the original detail o that is left in t, before the gain
+ * limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -20111,8 +20124,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
 }
 
 /* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
- * minimum of rounded floats is the same. If the limit is a float, its product with a float is rounded once in either
- * precision. */
+ * minimum of rounded floats is the same. If the limit is a float, its product with another float can be computed in
+ * float: the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -20161,8 +20174,7 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the steps of vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied by
- * 2^23. */
+/* Computes x^p in the steps of vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -20220,7 +20232,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds the masking by a pixel and its neighbours in one band to the threshold. */
+/* Adds the masking by a pixel and its neighbours in one band to `threshold`. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
                                                 const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below,
@@ -20248,8 +20260,9 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* Terms are the original magnitudes, and what exceeds the threshold in either part. The threshold is the masking by the
- * other part, at the pixel and around it, summed over all bands. */
+/* Computes the terms of a row from the magnitudes of the reference and of both parts. Only the excess of a part over
+ * its threshold counts. The threshold is the masking by the other part, at the pixel and around it, summed over all
+ * bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -20267,7 +20280,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* Computes all nine sums at once, since each addition waits for the previous one of the same sum. */
+/* Computes all nine sums together, since each addition waits for the previous addition to the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -20304,7 +20317,7 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: a launch per scale, then all sums ---- */
+/* ---- on a GPU: one launch per scale, then one for all sums ---- */
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
@@ -20441,7 +20454,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* GPUs use a table, so they cannot reproduce a reciprocal instruction that a table cannot represent. */
+/* GPUs use a table. They cannot reproduce a reciprocal instruction that no table can represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -20506,15 +20519,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ciede                                        CIEDE2000: how far colours are apart
  * ================================================================================================
- * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
- * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So
- * differences between C libraries in the last bit of a function rarely change the result. The exception is powf(),
- * which is implemented here.
+ * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
+ * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
+ * So if functions of C libraries differ in the last bit, the result rarely changes. The exception is powf(), which is
+ * implemented here.
  *
- * Chroma samples are chosen as in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
- * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If
- * libvmaf reads outside a plane, its scores vary from run to run. In these cases the samples are defined here: at 4:2:0
- * with an odd height, the last luma row uses the last chroma row again; other samples below a plane are 0.
+ * Chroma samples are chosen as in libvmaf. At 4:2:0 this is the nearest sample. At 4:2:2 it is sample x of row y / 2,
+ * even beyond the end of the row: in libvmaf rows are padded with zeros to a multiple of 32 samples, and the next row
+ * follows. If libvmaf reads outside a plane, its scores vary from run to run. These samples are defined here: at 4:2:0
+ * with an odd height, the last luma row uses the last chroma row again. Other samples below a plane are 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20528,7 +20541,7 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 #ifndef VMAFGPU_NO_CIEDE
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
+/* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
  * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to
  * float as in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is
@@ -20553,14 +20566,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same for sums with possible cancellation: their absolute error may be up to 2^-46. */
+/* Does the same for sums, whose terms may cancel: their absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* Estimates x^times, times -1/5 or -1/3, to a few percent. `bits`, those of x, approximate its logarithm. */
+/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` are the
+ * bits of x, which approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
@@ -20574,8 +20588,9 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* Linearise a channel c: ciede_base() returns the base of the power, ciede_fifth_root() refines y, an estimate of
- * square^(-1/5), and ciede_straight() returns the result. Roots are refined by a series in the residual h. */
+/* The next functions linearise a channel c. ciede_base() returns the base of the power. ciede_fifth_root() refines y,
+ * an estimate of square^(-1/5). ciede_straight() returns the result. Roots are refined by a series in the residual
+ * h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -20625,7 +20640,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. */
+/* Returns the radicand for ciede_corrected(), which corrects a*, from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -20637,8 +20652,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* Computes a hue angle from 0 to 2 pi in three steps: the tangent of an angle below pi/8, the angle in the first
- * octant, and the angle. */
+/* The next functions compute a hue angle from 0 to 2 pi. ciede_tangent() returns the tangent of an angle below pi/8,
+ * ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -20689,8 +20704,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* e: mean lightness less 50. ciede_under() returns the radicand of the weight; ciede_lightness() the weighted
- * difference. */
+/* ciede_under() returns the radicand of the weight, and ciede_lightness() the weighted difference. `e` is the mean
+ * lightness minus 50. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
     return 20 + (double)e * (double)e;
 }
@@ -20706,7 +20721,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* Returns the difference of two hue angles, and their mean in *middle. c1, c2: chroma; if one is 0, the difference is
+/* Returns the difference of two hue angles, and their mean in *middle. If the chroma c1 or c2 is 0, the difference is
  * 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
@@ -20718,7 +20733,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* Returns the hue weight T of mean hue h, from sine and cosine of a quarter of the angle, which is doubled twice. */
+/* Returns the hue weight T of mean hue h. The sine and cosine of h - 5 pi/4 are computed from those of a quarter of
+ * this angle, which is doubled twice. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10,
@@ -20745,8 +20761,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from
- * blue. */
+/* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
+ * blue, 275 degrees, in units of 25 degrees. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -20758,8 +20774,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* Computes 60 exp(-x), in degrees. ciede_exponential() returns a factor, and in *bits those of a float, a power of two,
- * for ciede_bell() to multiply it by. x is limited to 80. */
+/* The next functions compute 60 exp(-x), in degrees; x is limited to 80. ciede_exponential() returns exp(-x) divided by
+ * a power of two, whose bits as a float are in *bits. ciede_bell() multiplies both. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -20782,14 +20798,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* Returns x^7, rounded up by a relative 2^-31, and in *low rounded down. If both floats are equal, they are correct. */
+/* Returns x^7 (1 + 2^-31) and, in *low, x^7 (1 - 2^-31), each rounded to float. If both floats are equal, they are the
+ * correct x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* Returns the squared colour difference. `root`: of the ratio of powers of 7. */
+/* Returns the squared colour difference. `root` is the square root of the ratio of 7th powers. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root,
                                              float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
@@ -20803,11 +20820,11 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #pragma GCC pop_options
 #endif
 
-/* Kernel for colour differences. A block processes GROUPS groups of pixels. The words of a pair contain:
- *   SUM: sum of the differences
- *   COUNT: number of uncertain pixels found
- *   KNOWN: number of entries at the start of the list whose difference is known
- *   LIST: two words per entry: 16-bit samples (luma, Cb, Cr, of both frames each), and the bits of the difference */
+/* Parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
+ *   SUM    sum of the differences
+ *   COUNT  number of uncertain pixels found
+ *   KNOWN  number of entries at the start of the list whose difference is known
+ *   LIST   two words per entry: 16-bit samples (luma, Cb, Cr of each frame), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
@@ -20821,17 +20838,17 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* of the first pair: the differences */
+    unsigned char *scratch; /* of the first pair: its differences */
     uint64_t scratch_size;
     double *words; /* of the first pair */
     int32_t word_stride;
-    uint32_t pairs;               /* bit set: process this pair */
-    int32_t width, height, bytes; /* of luma; bytes of its samples */
+    uint32_t pairs;               /* bit i is set if pair i is processed */
+    int32_t width, height, bytes; /* of luma; `bytes` is the size of a sample */
     int32_t chroma_width, chroma_height;
-    int32_t chroma_stride;                     /* samples after which the next row follows in libvmaf */
+    int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
     int32_t column_shift, row_shift, last_row; /* from a pixel to its chroma sample */
     int32_t chroma_bytes, step, shift;         /* bytes of a sample; bytes from one sample to the next */
-    int32_t pitch;                             /* of terms */
+    int32_t pitch;                             /* of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
@@ -20948,7 +20965,7 @@ typedef struct vmafgpu__ciede_task {
     const vmafgpu__pair_view *pair;
     unsigned char *memory; /* `size` bytes per thread */
     size_t size;
-    int next;  /* atomic: first row that no thread has taken */
+    int next;  /* atomic: first row that no thread has claimed */
     int added; /* atomic: number of rows whose differences are in the sum */
     double sum;
 } vmafgpu__ciede_task;
@@ -20977,8 +20994,9 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
            (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
-/* Reads samples 0..count - 1 of row y of a plane, each `times` times. Beyond the end of the row it continues as in
- * libvmaf: with zeros up to a multiple of 32, then with the next row. `out` is padded to a multiple of CHUNK. */
+/* Reads samples 0..count - 1 of row y of a plane and writes each of them `times` times. Beyond the end of the row,
+ * samples are as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a multiple of
+ * CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y,
                                 int count, int times, uint16_t *VMAFGPU__RESTRICT line,
                                 uint16_t *VMAFGPU__RESTRICT out) {
@@ -20999,7 +21017,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Processes rows until none is left. The differences of a row are added after those of all rows above. */
+/* Processes rows until none is left. The differences of a row are added after the differences of all rows above. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -21089,9 +21107,8 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-/* ---- lanes: a chunk of pixels at once, one in each ----
- *
- * Uses the steps above, so the floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+/* ---- lanes: a chunk of pixels together, one in each lane ---- This code uses the steps above, so its floats equal
+ * those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -21242,8 +21259,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative 2^-31 of where the float changes: of all
- * floats, those that it rounds incorrectly are less than 0.003 units in the last place away. */
+/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative distance of 2^-31 from the midpoint of
+ * two floats. The powers that it rounds incorrectly are less than 0.003 units in the last place from a midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -21348,8 +21365,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* If at most half of the pixels of a chunk differ, they are gathered until they fill a chunk. Results beyond the last
- * pixel are undefined. */
+/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ, these pixels are
+ * gathered until they fill a chunk. Results beyond the last pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -21410,7 +21427,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                       : NULL;
 }
 
-/* About one pixel in 10,000 is uncertain, and the list has a fixed size. */
+/* Refuses large pictures. About one pixel in 10,000 is uncertain, and the list of uncertain pixels has a fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -21475,7 +21492,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the C library. Returns whether the difference changed. */
+/* Recomputes an entry of the list with the C library. Returns whether the difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -21487,8 +21504,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Recomputes the uncertain pixels; nearly all turn out to be right. If one does not, or if the list was too short, the
- * pair is processed again with the list of known differences, without duplicates. */
+/* Recomputes the uncertain pixels, nearly all of which turn out to be right. If a pixel was wrong, or if the list was
+ * too short, the pair is processed again with the list of known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                         vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
@@ -21568,8 +21585,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
  * ================================================================================================
- * After libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, the distorted picture by 5x5 taps. Each row of taps
- * is summed separately. The sums for the reference are exact.
+ * Based on libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, and the distorted picture by 5x5 taps. Each row of
+ * taps is summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21595,7 +21612,7 @@ VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
 
 enum {
     VMAFGPU__FLOAT_ANSNR_THREADS = 128,
-    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, in a column */
+    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, all in one column */
 };
 
 #endif
@@ -21608,10 +21625,10 @@ enum {
     VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH
 };
 
-/* Functions for rows, which have padded widths and margins. */
+/* Functions for rows, whose buffers have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* `along` filters a row of the distorted picture by three kinds of taps. `terms` computes the terms of signal and
-     * noise. */
+    /* along() filters a row of the distorted picture with each of the three rows of taps. terms() computes the terms of
+     * signal and noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -21648,7 +21665,7 @@ typedef struct vmafgpu__float_ansnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     vmafgpu__float_ansnr_strip *strips; /* one per thread */
-    float *sums[2];                     /* row sums: signal, noise */
+    float *sums[2];                     /* row sums of signal and noise */
 } vmafgpu__float_ansnr_task;
 
 static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
@@ -21818,7 +21835,7 @@ static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafg
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: what pixels add to signal and noise, then the sums ---- */
+/* ---- on a GPU: the terms of signal and noise for each pixel, then their sums ---- */
 
 enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
@@ -21930,17 +21947,17 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 the difference of blurred references, in float
  * ================================================================================================
- * After libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of the
- * previous reference are kept and blurred again: they take less memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of
+ * the previous reference are stored and blurred again: they need less memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero... */
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* ...and without */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* without motion_force_zero */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -21977,7 +21994,7 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows whose differences are summed together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows that are summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
@@ -21996,7 +22013,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. *reach: number of taps on either side of the centre. */
+/* Returns the blur filter. *reach becomes the number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -22014,7 +22031,7 @@ static void vmafgpu__float_motion_plane_size(const vmafgpu_config *c, int plane,
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
-/* Returns the width or height at scale 1, for chroma as for luma. */
+/* Returns the width or height of luma or chroma at scale 1. */
 static int vmafgpu__float_motion_half(int size) {
     return (int)(size * 0.5 + 0.5);
 }
@@ -22040,8 +22057,8 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still
- * available. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
+ * The state lasts from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -22049,8 +22066,8 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each
- * place. */
+/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` is the
+ * number of the row in each place. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -22062,12 +22079,12 @@ typedef struct vmafgpu__float_motion_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     const vmafgpu__float_motion_state *state;
-    const vmafgpu_frame *frame[2]; /* previous, current; previous is NULL if state->kept contains it */
-    int slot;                      /* index in state->kept for the current frame; -1: do not keep it */
+    const vmafgpu_frame *frame[2]; /* previous and current; previous is NULL if it is in state->kept */
+    int slot;                      /* index in state->kept for the current frame; -1 if it is not kept */
     int reach, plane, w, h;
     const float *taps;
     vmafgpu__float_motion_strip *strips;
-    float *sums; /* row sums; NULL: there is no previous frame */
+    float *sums; /* row sums; NULL if there is no previous frame */
 } vmafgpu__float_motion_task;
 
 static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e,
@@ -22160,7 +22177,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. lines: scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. `lines` is scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -22331,7 +22348,7 @@ static const vmafgpu__measure vmafgpu__float_motion_measure = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: what pixels differ by, then the sums ---- */
+/* ---- on a GPU: the differences of all pixels, then their sums ---- */
 
 enum {
     VMAFGPU__FLOAT_MOTION_DIFFERENCES,
@@ -22358,8 +22375,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. picture: a chroma plane of the previous and the current frame. Indices: plane,
- * scale. */
+/* Layout of the scratch of a pair. `picture` is a chroma plane of the previous and the current frame. The other arrays
+ * are indexed by plane, then scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -22391,8 +22408,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Writes identity tables for the columns and rows of chroma, then the tables of luma at scale 1, unless out is NULL.
- * *halved: start of the latter. Returns the number of entries. */
+/* Returns the number of table entries. Unless `out` is NULL, writes identity tables for the columns and rows of chroma,
+ * then the tables of luma at scale 1, which start at *halved. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -22409,8 +22426,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and the current frame to floats. This validates the samples of all
- * references. */
+/* Converts a chroma plane of the previous and the current frame to floats. This also validates the chroma samples of
+ * all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
     vmafgpu__float_planes_launch launch;
@@ -22425,7 +22442,7 @@ static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, cons
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, &launch);
 }
 
-/* Fills the members that the launches of all planes and scales share. */
+/* Fills the fields that the launches of all planes and scales share. */
 static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e,
                                        const vmafgpu__float_motion_places *layout, vmafgpu__blur_launch *launch) {
     const vmafgpu_config *c = work->context->config;
@@ -22462,7 +22479,8 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* Distorted chroma must be validated, too. The kernel for squares does that; its sums are not used. */
+    /* The chroma of distorted frames must also be validated. The kernel for squares does that; its sums are not
+     * used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
         check.functions += VMAFGPU__FLOAT_MOTION_CHECK;
@@ -22564,8 +22582,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float vif                                    visual information fidelity, in float
  * ================================================================================================
- * After libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the kernel of the next
- * scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
+ * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the filter of the
+ * next scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -22653,7 +22671,8 @@ enum {
     VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
+/* Returns the number of floats per line of a block of the shrink kernel. Lines contain even rows after the vertical
+ * pass. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -22686,19 +22705,19 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* Functions for rows, which have padded widths and margins. */
+/* Functions for rows, whose buffers have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
-    /* Computes FLOAT_ROWS weighted sums down the columns, for r, d, r r, d d and r d each. */
+    /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r r, d d and r d. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
                  float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* Filters such lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
+    /* Filters these lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
     void (*along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
 /* ---- what the options mean ---- */
 
-/* State from open to close. columns: source columns of the prescale. */
+/* State from open to close. `columns` are the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -22707,9 +22726,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* Returns the loss per distorted variance where the reference has only noise. libvmaf squares with powf(), which its
- * compilers replace by a product. powf() of the C library rounds some squares differently, and some compilers do not
- * replace it. */
+/* Returns the loss per variance of the distorted picture where the reference contains only noise. libvmaf squares with
+ * powf(), which its compilers replace by a product. Here the product is explicit, since powf() of the C library rounds
+ * some squares differently. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -22735,7 +22754,7 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* The smallest float that is not below the double: floats below one are below the other. */
+    /* Use the smallest float that is not below the double: a float is below one of them if it is below the other. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -22814,8 +22833,8 @@ enum { VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH 
 typedef struct vmafgpu__float_vif_strip {
     float *ring[2];                                             /* rows of scale 0, indexed by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
-    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* means of columns */
-    float *smooth;                                              /* smoothed row before it is halved */
+    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* weighted sums down the columns */
+    float *smooth;                                              /* a smoothed row, before it is halved */
     float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, denominators */
 } vmafgpu__float_vif_strip;
 
@@ -22831,7 +22850,7 @@ typedef struct vmafgpu__float_vif_task {
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* not a power of two: avoids cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* 16 more, to avoid a power of two and cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -23125,8 +23144,9 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* Computes the arguments of the logarithms of numerator and denominator. Where libvmaf takes no logarithm, they are 1
- * and 2, and `plain` contains the numerator; elsewhere `plain` is 0. Returns whether any logarithm is needed. */
+/* Computes the arguments of the logarithms of numerator and denominator. Returns whether any logarithm is needed. If
+ * libvmaf takes no logarithm for a pixel, its arguments are 1 and 2, and `plain` is its numerator. Otherwise `plain` is
+ * 0. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -23148,7 +23168,7 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         if (!vmafgpu__v_mask_all(is_noise)) {
             const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2),
                                   is_against = vmafgpu__v_greater32(zero, s12);
-            /* A negative gain needs no special case: s12 is negative, too, so the numerator is 0. */
+            /* A negative gain needs no special case: s12 is also negative, so the numerator is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
             gain = vmafgpu__v_drop32(is_flat, gain);
@@ -23206,7 +23226,7 @@ static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per scale what pixels add, and the next scale's pictures; then all sums ---- */
+/* ---- on a GPU: the terms of each scale and the pictures of the next one, then all sums ---- */
 
 enum {
     VMAFGPU__FLOAT_VIF_8,
@@ -23217,8 +23237,8 @@ enum {
     VMAFGPU__FLOAT_VIF_CHAINS
 };
 
-/* Layout of the scratch of a pair. picture: of scales 1 to 3, and of scale 0 after a prescale. terms, sums: numerator,
- * denominator. */
+/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
+ * `terms` and `sums` are those of numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -23264,8 +23284,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes the
- * tables of each prescale, columns and then rows, unless out is NULL. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if `e` is NULL. Unless `out`
+ * is NULL, writes the tables of each prescale: columns, then rows. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -23379,7 +23399,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* Each row of the prescaled picture is a row of the grid, which is limited to 65535 rows. */
+/* Refuses high pictures: each row of the prescaled picture is a row of the grid, which has at most 65535 rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);
@@ -23452,7 +23472,8 @@ VMAFGPU__COLD_END
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* A load from n elements before the middle is a mask: n lanes of ones, then zeros. Vectors have up to 32 lanes. */
+/* Table of masks. A load that begins n elements before the middle returns n lanes of ones, then zeros. Vectors have up
+ * to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -23614,9 +23635,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and 2y + 1 of the scale before,
- * and on some rows around: VIF reads 8, 4, 2 and 1 rows above and below. One or two rows more than needed do no harm.
- * The reference is stored only when motion has read the rows it replaces and the whole frame is known to be legal. */
+/* The chains and their inputs. Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and
+ * 2y + 1 of the previous scale and on rows around them: VIF reads 8, 4, 2 and 1 rows above and below. Some inputs are
+ * one or two rows larger than necessary. The reference is stored only when motion has read the rows that it replaces
+ * and the whole frame has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -23657,8 +23679,9 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* A single thread processes a strip completely before it goes on, for cache locality. Several threads begin with ADM,
- * because it has scratch memory for a few pieces at a time only. They leave motion to the end. */
+/* The order in which a single thread prefers the chains, then that of several threads. A single thread processes a
+ * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
+ * scratch memory for only a few pieces at a time. They process motion last. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -23677,7 +23700,7 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Processes the reference in pair[0]; if `with_pair`, also the distorted frames of all members. */
+/* Processes the reference in pair[0] and, if `with_pair`, the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -23706,7 +23729,7 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Reports the first illegal sample of a member's frame; VMAFGPU_OK if the frame was not checked or is legal. */
+/* Reports the first illegal sample of a member's frame. Returns VMAFGPU_OK if the frame was not checked or is legal. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
@@ -23791,7 +23814,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. Luma is in a member's `pair`. */
+/* Computes the standalone features of a pair. `cpu` is the member whose `pair` contains the luma. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -23824,7 +23847,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features with a `score` function, then the standalone features. Luma is in a member's `pair`. */
+/* Computes the features with a `score` function, then the standalone features. `cpu` is the member whose `pair`
+ * contains the luma. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -23835,7 +23859,7 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
     return result == VMAFGPU_OK && v->value_count ? vmafgpu__measure_pair(v, cpu, job, distorted) : result;
 }
 
-/* ---- the backend: the door ---- */
+/* ---- the backend: conversion of RGB frames ---- */
 
 enum { VMAFGPU__CONVERTED_REFERENCE, VMAFGPU__CONVERTED_PREVIOUS, VMAFGPU__CONVERTED_DISTORTED };
 
@@ -23872,7 +23896,7 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 #endif
 }
 
-/* Converts all frames of a job. *own becomes the job with the converted frames, which are in `frames`. */
+/* Converts all frames of a job. *own becomes a copy of the job that refers to the converted frames in `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
@@ -23894,7 +23918,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* Names the distorted frame for error messages if there are several. */
+/* Sets the name of a distorted frame for error messages if there are several. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -23945,12 +23969,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* If nothing can fail after the samples are checked, the reference is stored by a chain. */
+    /* If nothing can fail after the samples are checked, a chain stores the reference. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, half of the frame may be missing: copy all of it here. */
+    /* If config.parallel_for fails, parts of the stored frame may be missing: copy all of it here. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -23964,7 +23988,7 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return result;
 }
 
-/* ---- one reference against many ---- */
+/* ---- one reference with many distorted frames ---- */
 
 static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
@@ -23988,7 +24012,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts. On failure nothing changes; vmafgpu_push() reports the error. */
+/* Computes the sums of the next pair of all contexts. On failure nothing changes, and vmafgpu_push() reports the
+ * error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -24057,7 +24082,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Does nothing: the engine counts the history. */
+/* Does nothing: the engine counts the references before a pair. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -24066,12 +24091,12 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
-/* Whether a base is kept, for edits or for maps. */
+/* Whether the context stores a base, for edits or for maps. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size;
 }
 
-/* Return the number of map blocks per row and in total; 0 if there are no maps. */
+/* The next two functions return the number of map blocks per row and in total, or 0 if there are no maps. */
 static int vmafgpu__map_across(const vmafgpu_config *c) {
     return c->map_block_size ? vmafgpu__divide_up(c->width, c->map_block_size) : 0;
 }
@@ -24138,7 +24163,7 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with `head`. `head` also receives the pointers. */
+/* Lays out all memory of the backend as one block, which begins with *head. *head receives the pointers. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -24257,7 +24282,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns the number of positions to collect first: all before this one, since a pair is scored when submitted. */
+/* Returns how many positions must be collected first: all before this one, since a pair is scored when it is submitted.
+ * Several pairs can be lent. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24268,7 +24294,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends planes for the caller's frames. A push reads them like any other frame, before it returns. */
+/* Lends buffers for a pair. The push reads them like other frames, before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -24304,7 +24330,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, it closes everything; the next pair retries. */
+/* Opens the CPU backend after a GPU failure. If memory is short, the backend is closed, and the next pair tries
+ * again. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -24344,8 +24371,8 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
  * ================================================================================================
- * Here is what all backends have in common. What a GPU cannot read: vmafgpu__why_unreadable() in >>gpu backend. Whether
- * memory is of the kind that the config promised: vmafgpu__check_memory_kind() in >>gpu frames.
+ * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend finds frames that a GPU cannot
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that memory is of the kind that the config states.
  */
 
 /* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
@@ -24459,7 +24486,7 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory are the ones lent for this position. The contents of all others are undefined. */
+/* Checks that frames in lent memory are the ones lent for this position. Other lent frames have undefined contents. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -24488,8 +24515,8 @@ VMAFGPU__COLD_END
  * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest are
- * bits of a range coder. The context of a bit selects its adaptive probability, in 1/2048. */
+/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest is the
+ * output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -24498,14 +24525,15 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* length - 2 is 8 or more; 16 or more */
+    uint16_t is_more[2]; /* whether length - 2 is at least 8; at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    uint16_t is_again[4][VMAFGPU__LZMA_STATES];  /* reuse a distance; not the last; not the 2nd; not the 3rd */
+    /* is_again[0]: a former distance is reused. The others: it is not the latest, not the 2nd, not the 3rd one. */
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
     vmafgpu__lzma_lengths lengths[2];            /* with a new distance; with a former one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
@@ -24541,7 +24569,7 @@ static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
     return bit;
 }
 
-/* Decodes a number of `bits` bits, highest first. The context of each bit consists of the bits before it. */
+/* Decodes a number of `bits` bits, highest first. The context of a bit is the bits before it. */
 static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 1;
     for (int i = 0; i < bits; i++)
@@ -24560,8 +24588,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. If `is_expected`, bits of `expected`, the byte after the copied data, are context while they
- * agree. */
+/* Decodes a literal. If `is_expected`, the bits of `expected`, the byte after the copied data, are part of the context
+ * until a bit differs. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -24575,7 +24603,7 @@ static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_e
     return value & 255;
 }
 
-/* Decodes a length minus 2, the shortest one. */
+/* Decodes a length and returns it minus 2, the minimum length. */
 static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *lengths, unsigned position) {
     if (!vmafgpu__lzma_bit(s, &lengths->is_more[0]))
         return vmafgpu__lzma_number(s, lengths->few[position], 3);
@@ -24584,7 +24612,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance minus 1. The slot has the two highest bits; from slot 14 on only the lowest four have contexts. */
+/* Decodes a distance and returns it minus 1. The slot contains the two highest bits and the number of other bits. From
+ * slot 14 on, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -24619,7 +24648,7 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
     uint32_t last[4] = { 0, 0, 0, 0 }; /* former distances, minus 1 */
-    unsigned state = 0;                /* the latest symbols; below 7: the last was a literal */
+    unsigned state = 0;                /* kinds of the latest symbols; below 7 if the last one was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -24676,7 +24705,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu; /* for the next byte, and with one to three bytes after it */
+    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte with k bytes after it */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -24699,12 +24728,12 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       a GPU vendor's API, found at run time
  * ================================================================================================
- * The driver is a table of functions, which a vendor fills from its library by name. Where the APIs differ in more than
- * names, the vendor has a function of its own (>>vendors). The rest of the engine does not depend on the vendor.
+ * The driver is a table of functions, which a vendor fills from its library by name. If the APIs differ in more than
+ * names, the vendor table has a function for it (>>vendors). The rest of the engine does not depend on the vendor.
  * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
-/* The same declarations as in windows.h, which may or may not be included. */
+/* These declarations are the same as in windows.h, which may or may not be included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24722,12 +24751,13 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #include <dlfcn.h>
 #endif
 
-/* Opens a library; with only_loaded, only if the process has loaded it already. With is_kept, it is never unloaded. */
+/* Opens a library. If only_loaded is set, the process must have loaded the library already. If is_kept is set, the
+ * library is never unloaded. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
     if (library && is_kept)
-        (void)LoadLibraryA(path); /* one reference more, which is never released */
+        (void)LoadLibraryA(path); /* one more reference, which is never released */
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
@@ -24790,8 +24820,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Name in the table, result, arguments, CUDA name, HIP name. NULL: not needed. A leading '?' marks functions that old
- * libraries may lack. Handles are opaque pointers, devices are ints, device addresses have 64 bits. */
+/* Each row contains the name in the table, the result, the arguments, the CUDA name and the HIP name. The name is NULL
+ * if the vendor does not need the function. A leading '?' marks functions that old libraries may lack. Handles are
+ * opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -24869,16 +24900,16 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is in flight; equal for both vendors. */
+/* Result of an event query while work is in flight, the same for both vendors. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
 
 /* Kernels for the driver to load, or a container of kernels for several devices. */
 typedef struct vmafgpu__image {
-    char *data; /* ends with NUL, because CUDA expects text; from the allocator */
+    char *data; /* allocated; ends with NUL, because CUDA expects text */
     size_t size;
-    const struct vmafgpu__blob *blobs; /* the compiled-in kernels, instead of `data` */
+    const struct vmafgpu__blob *blobs; /* compiled-in kernels, instead of `data` */
     char name[256];                    /* for messages */
 } vmafgpu__image;
 
@@ -24892,16 +24923,16 @@ typedef struct vmafgpu__vendor {
     int has_surfaces;                           /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;          /* compiled in; the last has no target; NULL: none */
+    const struct vmafgpu__blob *blobs;          /* compiled in; the last one has no target; NULL if none */
     int enter_function, copy_function;          /* functions that `enter` and `copy_rows` call, for messages */
-    size_t state_size;                          /* of the vendor's struct in vmafgpu__gpu's `state`; zero at first */
+    size_t state_size;                          /* of the vendor's struct, vmafgpu__gpu.state, initially zero */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* Acquires the device; `close` releases it. Returns 1 on success; on failure there may be a reason. */
+    /* open() acquires the device; returns 1 on success. On failure it may set `reason`. close() releases the device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
-    /* Make the device current on this thread; restore the previous one. */
+    /* enter() makes the device current on this thread; leave() restores the previous one. */
     int (*enter)(vmafgpu__gpu *g);
     void (*leave)(vmafgpu__gpu *g);
     /* Queries the properties of the current device; returns 1 on success. */
@@ -24911,10 +24942,11 @@ typedef struct vmafgpu__vendor {
                      size_t height, int is_on_peer, void *stream);
     /* Finds the device whose memory contains an address, if the driver reports it. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
-    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* or NULL */
-    /* Rates how well a blob for this target suits the device: 0 if it does not run, higher is better. */
+    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
+    /* Returns how well a blob for this target suits the device: 0 if the blob does not run; higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. To keep the data, a vendor sets `data` to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. A vendor that keeps the data sets image->data to
+     * NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
@@ -24922,7 +24954,7 @@ typedef struct vmafgpu__vendor {
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* If the program has loaded a driver library already, its streams and addresses belong to that one. */
+    /* Prefer a driver library that the program has loaded already: the program's streams and addresses belong to it. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -24959,7 +24991,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct; their declarations are hidden in strict modes */
+    /* dladdr() and its struct are declared here, since strict modes hide their declarations. */
     struct {
         const char *file;
         void *base;
@@ -25014,8 +25046,8 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file beside this code or the running program, or where `make install` puts it: in ../lib/vmafgpu from there,
- * or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is none. */
+/* Finds a file in the folder of this code or of the running program, or where `make install` puts it: in ../lib/vmafgpu
+ * relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is no such file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last folder is for libraries in lib/x86_64-linux-gnu. */
@@ -25041,7 +25073,7 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 #endif
 }
 
-/* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----
+/* ---- blobs: compressed kernels for many devices, each with a checksum ----
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
  * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
@@ -25049,20 +25081,21 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  * and size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are
  * text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
-/* An LZMA stream contains the blobs of similar devices in a row. It is unpacked up to the end of the wanted blob. */
+/* An LZMA stream contains the blobs of similar devices, one after another. It is unpacked up to the end of the wanted
+ * blob. */
 typedef struct vmafgpu__blob {
-    char target[16];               /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
+    char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
+    uint32_t is_text, packed_size; /* is_text: it consists of rows of TEXT_ROW characters and NUL */
     uint32_t crc;                  /* of the packed stream */
-    uint32_t at, size;             /* unpacked */
+    uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
 
 enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 24,
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for each four bytes; C99 allows strings of 4095 */
+    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 limits strings to 4095 */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -25075,7 +25108,8 @@ static int vmafgpu__is_container(const vmafgpu__image *image) {
     return image->size >= sizeof mark - 1 && !memcmp(image->data, mark, sizeof mark - 1);
 }
 
-/* Reads the descriptions of a container; returns the number of blobs, or -1 if it is truncated or damaged. */
+/* Reads the descriptions of a container. Returns the number of blobs, or -1 if the container is truncated or
+ * damaged. */
 static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *blobs) {
     const char *data = image->data;
     const size_t size = image->size;
@@ -25109,7 +25143,7 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
 }
 
 /* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
- * without '?' and '\\', which have a meaning of their own in C strings. */
+ * without '?' and '\\', which are special in C strings. */
 static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     const char *row = (const char *)rows;
     for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
@@ -25127,7 +25161,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Unpacks the k-th blob to an image; sets `reason` if it is damaged or memory is short. */
+/* Unpacks the k-th blob to an image. Sets `reason` if the blob is damaged or memory is short. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
                            char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -25172,7 +25206,7 @@ static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *ima
     return VMAFGPU_OK;
 }
 
-/* Returns VMAFGPU_ERROR_NOT_FOUND without a message if there is no such file. */
+/* Reads an image from a file. Returns VMAFGPU_ERROR_NOT_FOUND without a message if the file cannot be opened. */
 static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image, const char *path) {
     vmafgpu_result result = VMAFGPU_ERROR_NOT_FOUND;
     FILE *file = fopen(path, "rb");
@@ -25213,7 +25247,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Explains why there is no image, before any image has been tried. */
+/* Sets `reason` to the explanation why there is no image to try. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -25224,7 +25258,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. This check avoids starting the driver, which is slow. */
+/* Whether there is an image to try. If not, the driver, whose start is slow, need not be started. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -25241,20 +25275,19 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * ================================================================================================
  * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
  * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
- * turn. The host waits only if the oldest slot is needed again while it is running.
- *
- * Everything submitted (seeds, pairs, tails) has a position: collected <= retired <= launched <= submitted. The sums of
- * positions below `retired` are on the host.
+ * turn. The host waits only if the next slot is still running. Each submitted seed, pair or tail has a position. The
+ * counters of positions are ordered: collected <= retired <= launched <= submitted. The sums of positions below
+ * `retired` are on the host.
  *
  * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * reads the frames before; the ring of distorted frames has `in flight`. Both exist on the device, and in pinned host
- * memory for frames from pageable memory. A plane is overwritten only after everything that reads it is retired. The
- * pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
+ * also reads earlier references. The ring of distorted frames has `in flight` planes. Both exist on the device, and in
+ * pinned host memory for frames from pageable memory. A plane is overwritten only after everything that reads it is
+ * retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
 typedef struct vmafgpu__feature_device_state {
-    const vmafgpu__gpu_feature *feature; /* NULL: the context does not use this feature */
+    const vmafgpu__gpu_feature *feature; /* NULL if the context does not use this feature */
     void *functions[VMAFGPU__MAX_FUNCTIONS];
     int resident[VMAFGPU__MAX_FUNCTIONS];
     size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
@@ -25264,8 +25297,8 @@ typedef struct vmafgpu__feature_device_state {
 /* The kernels of the image, and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* luma, chroma; then both from surfaces */
-    void *surfaces;  /* of YUV */
+    void *pixels[4]; /* for luma, for chroma; then both for surfaces */
+    void *surfaces;  /* for YUV frames in surfaces */
     size_t transfer; /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
@@ -25276,23 +25309,23 @@ typedef struct vmafgpu__kernels {
 typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted; /* for the CPU if the GPU fails and `memory` is readable */
     int has_distorted;
-    int packed[2]; /* they are in our planes and known to be legal */
+    int packed[2]; /* whether each frame is in our planes, with legal samples */
     int history;
 } vmafgpu__item;
 
 /* The results of the GPU for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* illegal samples: bit 0 reference, 1 distorted; 2, 3 the same for chroma */
+    uint32_t illegal; /* bits for illegal samples: 0 reference, 1 distorted, 2 and 3 their chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
     void *streams[VMAFGPU__STREAMS];
-    void *arrived, *done;           /* events: frames are on the device; the batch is done */
+    void *arrived, *done;           /* events: all frames are on the device; the batch is done */
     void *branch[VMAFGPU__STREAMS]; /* events: a stream is done; none for the first stream */
     uint64_t scratch;               /* this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results; /* pinned; sums and `illegal` of each pair, `claimed`, words of each pair */
+    unsigned char *results; /* pinned: sums of all pairs, `illegal` of all, `claimed`, words of all */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
@@ -25313,15 +25346,15 @@ typedef struct vmafgpu__slot {
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void *state; /* of the vendor, after this struct */
+    void *state; /* the vendor's struct, after this one */
     void *library, *module;
     int device, has_device, is_inside;
     char name[128], architecture[32]; /* "gfx1100"; "sm_90" */
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a call failed; the note explains which */
-    int is_drained; /* and none of our work runs on it any more */
+    int is_dead;    /* a call failed; the note names it */
+    int is_drained; /* after that, none of our work runs on the device */
 
     int batch, queue;
     int history;              /* number of previous frames that a pair depends on, 0..2 */
@@ -25331,7 +25364,7 @@ struct vmafgpu__gpu {
     int ring, distorted_ring; /* planes of references and of distorted frames */
     int sample_bytes;         /* of packed planes */
     int is_plain;             /* the caller's samples have the packed form */
-    int is_packed;            /* and their planes can be read in place */
+    int is_packed;            /* is_plain, and the caller's planes can be read in place */
     int is_checked;           /* samples can be illegal */
     int has_surfaces;         /* frames may be surfaces and arrays */
     size_t results_size;
@@ -25339,7 +25372,7 @@ struct vmafgpu__gpu {
     int word_count;             /* per pair */
     size_t chroma_width;        /* bytes per row of a chroma plane */
     vmafgpu__lent_layout plane; /* layout of our copies of frames, on host and device */
-    size_t frame_size;          /* bytes of such a copy; without chroma if that is never copied */
+    size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
     uint64_t memory; /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
@@ -25349,7 +25382,7 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single; /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept; /* pageable; copies of frames in pinned memory, which the caller reuses */
+    unsigned char *kept; /* pageable; copies of frames in the caller's pinned memory */
 
     vmafgpu__item *items;       /* [ring] */
     vmafgpu__outcome *outcomes; /* [ring] */
@@ -25365,7 +25398,7 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend computes it. */
+/* Fills a map in host memory with NaN, because no backend will compute it. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
@@ -25430,7 +25463,7 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* Waits until earlier batches no longer read the caller's frames; after a failure they may still run. */
+/* After a failure earlier batches may still run: waits until they no longer read the caller's frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -25490,8 +25523,8 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Lets the GPU read a device plane before the kernels run. It writes a packed copy to `to` unless that is 0, and sets
- * the bits `illegal` of the pair if a sample is illegal. */
+/* Lets the GPU read a device plane before the kernels run. The GPU writes a packed copy to `to` unless `to` is 0, and
+ * sets the bits `illegal` of the pair if a sample is illegal. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -25536,7 +25569,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills the launch arguments for all frames of one kind; returns their number. */
+/* Fills the launch arguments for all frames of one kind and returns the number of these frames. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -25769,7 +25802,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Repeats work of a feature for the pairs of a finished batch while it asks for that, before results are visible. */
+/* Recomputes pairs of a finished batch as long as the feature requests it. Results become visible only afterwards. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -25820,7 +25853,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* All streams start when the frames have arrived. The first one gets its work last and ends when all are done. */
+/* Launches the kernels of a batch. All streams start when the frames are on the device. The first stream gets its work
+ * last and waits for the others. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -25850,7 +25884,7 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses, for an image that has this form of kernels; returns their number. */
+/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -25887,7 +25921,7 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) 
     return NULL;
 }
 
-/* Appends a part to a layout; returns its offset. */
+/* Appends a part to a layout and returns the offset of the part. */
 static size_t vmafgpu__append(size_t *size, size_t part) {
     const size_t at = *size;
     *size = (size_t)vmafgpu__round_up(at + part, 256);
@@ -25935,7 +25969,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory of the functions that need it, and finds how many of their blocks run at once. */
+/* Requests the shared memory of the functions that need it, and queries how many of their blocks run at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -25943,7 +25977,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* Kernels that the driver compiled from PTX may support only smaller blocks than machine code. */
+        /* A kernel that the driver has compiled from PTX may not support blocks as large as those of machine code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -25992,7 +26026,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* The previous frames that a pair depends on: two references, one distorted frame. Those not needed have no data. */
+/* The previous frames that a pair depends on: two references and one distorted frame. `data` is NULL if a frame is not
+ * needed. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
 /* Adds a pair, whose planes are being transferred, to the batch of the slot. */
@@ -26019,7 +26054,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame submitted earlier: in the current batch, or in its plane. */
+/* Finds a frame that was submitted earlier: in the current batch, or in its plane of the ring. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26055,8 +26090,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. `earlier` is the event of the previous batch if this batch
- * uses frames that were uploaded with earlier ones, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. `earlier` is an event of the previous batch if this batch uses
+ * frames that were uploaded with earlier batches, otherwise NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);

@@ -25359,7 +25359,7 @@ struct vmafgpu__gpu {
     int batch, queue;
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
-    int keeps_chroma;         /* a pair also depends on the previous reference's chroma */
+    int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
     int flight;               /* maximum number of pairs in flight */
     int ring, distorted_ring; /* planes of references and of distorted frames */
     int sample_bytes;         /* of packed planes */
@@ -26116,7 +26116,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         slot->imports.bit_depth = v->config.bit_depth;
         vmafgpu__gpu_launch(v, g->kernels.import, &shape, slot->streams[0], &slot->imports);
     }
-    /* After this wait the frames of all earlier batches have arrived too. */
+    /* After this wait the frames of all earlier batches are on the device, too. */
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
@@ -26136,7 +26136,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copies the frames that the next batch depends on, because the caller may overwrite the originals. */
+    /* Copy the frames that the next batch depends on, because the caller may overwrite the originals. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -26159,7 +26159,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
 
-/* Returns the words of a place in the ring; NULL if no feature has words. */
+/* Returns the words at a place in the ring, or NULL if no feature has words. */
 static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
@@ -26175,7 +26175,7 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest running batch if it is done; waits for it if `wait` is set. */
+/* Fetches the results of the oldest running batch if that batch is done. If `wait` is set, waits for the batch. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -26213,7 +26213,7 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the slot to fill; waits for its previous batch. */
+/* Returns the slot to fill, after waiting for its previous batch. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -26246,7 +26246,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0; /* previous frames that the CPU has */
+    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -26261,7 +26261,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* That pair fails itself, and vmafgpu__is_spoilt() discards this one. */
+        /* An illegal earlier frame: its own pair fails, and vmafgpu__is_spoilt() discards this one. */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -26274,9 +26274,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
  * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
-    VMAFGPU__STAGE_NONE,   /* the GPU copies it, or reads it in place */
-    VMAFGPU__STAGE_COPY,   /* it is copied to our plane and checked */
-    VMAFGPU__STAGE_CONVERT /* it is lent, so already in our plane, but not packed */
+    VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
+    VMAFGPU__STAGE_COPY,   /* the CPU copies the frame to our plane and checks it */
+    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is in our plane, but it is not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -26284,18 +26284,19 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* it belongs to a pair that is scored, so VIF reads it */
+    int is_scored;              /* the frame belongs to a pair that is scored, so VIF reads it */
     int has_chroma;             /* chroma is needed */
     uint32_t illegal;           /* bits to set in the outcome */
     int is_on_peer;             /* in memory of another GPU */
-    int was_packed;             /* it is packed whatever the config states */
-    int is_trusted;             /* it has been checked */
-    vmafgpu_frame surfaces;     /* created for its arrays */
-    /* Results: the frame for the CPU, whether it is our plane and known to be legal, and the addresses for kernels. */
+    int was_packed;             /* the frame is packed, whatever the config states */
+    int is_trusted;             /* the samples have been checked */
+    vmafgpu_frame surfaces;     /* surfaces created for the arrays of the frame */
+    /* Results. `use`: the frame for the CPU; is_ours: it is in our plane; is_packed: that plane is packed and legal.
+     * `target`: the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
-    int bad_row; /* first row with an illegal sample; atomic */
+    int bad_row; /* atomic: first row with an illegal sample */
     vmafgpu__target target;
 } vmafgpu__upload;
 
@@ -26337,9 +26338,9 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
-    int count, pieces; /* number of frames; pieces per frame */
-    int next;          /* next piece; atomic, so that slow threads take fewer */
-    int only_checks;   /* lent frames are checked completely before they are converted in place */
+    int count, pieces; /* `count`: number of frames; `pieces`: per frame */
+    int next;          /* atomic: next piece; slow threads process fewer pieces */
+    int only_checks;   /* only check lent frames, which are converted in place afterwards */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -26348,15 +26349,16 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
         seen = vmafgpu__atomic_get(&a->bad_row);
 }
 
-/* Copies data with non-temporal stores, because the GPU reads it next, and prefetches the next page, where hardware
- * prefetchers stop. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words; 0 without `words`. */
+/* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
+ * prefetchers stop at the end of a page. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if
+ * `words` is set, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be past the frame: prefetches do not fault. */
+        /* The address may be outside of the frame, since prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -26477,8 +26479,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
 }
 
 /* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
- * Returns the addresses for the kernels. If samples are unchecked, VIF checks those that it reads, an import the
- * others. */
+ * Returns the addresses for the kernels. Unchecked samples are checked by VIF if it reads them, otherwise by an
+ * import. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -26527,7 +26529,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes where needed and starts all transfers, unless the GPU failed or a frame is refused. */
+/* Copies frames to our planes if necessary, and starts all transfers unless the GPU has failed or a frame is
+ * refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -26564,7 +26567,8 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns the number of positions to collect first. Our planes stay in use until then: the CPU may need them. */
+/* Returns how many positions must be collected first. Our planes stay in use until then, because the CPU may need
+ * them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
@@ -26582,7 +26586,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends our planes of this position. */
+/* Lends our planes for this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -26659,7 +26663,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome, with their position if `item` has the frame in host memory. */
+/* Reports the illegal samples of an outcome, with their position if the frame of `item` is in host memory. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -26676,7 +26680,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
-/* Computes the values of a pair from the words that the kernels wrote. */
+/* Computes the values of a pair from the words that the kernels have written. */
 static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -26719,8 +26723,8 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* A detached pair uses the next slot alone; a batch being filled is launched first. It uses the planes of the next
- * position that is not lent, which are free until that pair is pushed. */
+/* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
+ * next position that is not lent. These planes are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -26763,7 +26767,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after those of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after the words of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -26786,7 +26790,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* transfers of a batch that is discarded */
+    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -26796,7 +26800,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* Returns how many positions have been scored. */
+/* Returns how many leading positions have been scored. */
 static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
@@ -26807,8 +26811,8 @@ static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns how many positions no longer need the caller's frames. A frame in pinned memory is needed as long as a later
- * pair, up to `history` after it, may have to be computed on the CPU. */
+/* Returns how many leading positions no longer need the caller's frames. A frame in pinned memory is needed as long as
+ * one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -26821,7 +26825,7 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether frames are kept with chroma. If whole pairs are kept, their chroma will be checked again. */
+/* Whether copies of frames include chroma. If pairs are copied, their chroma is checked again. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -26850,7 +26854,8 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies these frames, so that the caller may reuse the frames of all scored pairs. */
+/* Copies the frames in pinned memory that later pairs depend on. Then the caller can reuse the frames of all scored
+ * pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
@@ -26883,7 +26888,7 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
-/* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
+/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
@@ -26975,7 +26980,7 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
     }
 }
 
-/* Loads an image, or the best blob of it. */
+/* Loads an image or, if it is a container, its best blob. */
 static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
                                size_t size) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
@@ -27014,7 +27019,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns each extractor its words; returns the number of words per pair. */
+/* Assigns words to each extractor. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -27025,7 +27030,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out device and pinned memory for this queue length; sets the sizes, and the addresses once it is allocated. */
+/* Lays out device and pinned memory for this queue length. Sets the sizes and, once memory is allocated, the
+ * addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -27091,7 +27097,8 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer, so larger batches save the ends of launches, in a small part of memory. */
+     * device memory need no transfer. Then larger batches are faster, because there are fewer launches, whose ends use
+     * only a part of the GPU. They may use a small part of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
@@ -27100,9 +27107,10 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
         LONG_RUN = 32
     }; /* pairs in flight */
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* so larger batches are possible */
-    /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
-     * batches are longer; with more batches in flight there would be more streams than hardware queues. */
+    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* in device memory */
+    /* With several GPUs a run has as many pairs as are in flight, and the references before a run are also submitted.
+     * So longer runs save work. Batches are larger for this: with more batches in flight there would be more streams
+     * than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit of device memory for the default batch and queue. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -27173,7 +27181,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Allocates everything on the device and for pairs in flight, except the kernels. The device must be current. */
+/* Allocates all memory, streams and events of the backend, except the kernels. The device must be current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
@@ -27210,7 +27218,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees what vmafgpu__gpu_furnish() allocated, even after a failure. Returns 1 if all calls succeeded. */
+/* Frees everything that vmafgpu__gpu_furnish() has allocated, even after a failure. Returns 1 if all calls succeed. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -27246,7 +27254,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the size of struct vmafgpu__gpu, the vendor's state and that of edits; sets the pointers of `g` if any. */
+/* Returns the total size of struct vmafgpu__gpu, the vendor's state and the state of edits. Sets the pointers of `g` to
+ * these unless `g` is NULL. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -27260,12 +27269,13 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
  * ================================================================================================
- * Before the memory of a context is allocated, a context of the same kind scores a small picture with the same kernels.
- * The sums must be equal to those of the CPU.
+ * Before the memory of a context is allocated, a test context with the same features scores a small picture with the
+ * same kernels. The sums must be equal to those of the CPU.
  */
 
-/* Returns a sample of a test frame. The reference is noise; in stripes, the distorted frame replaces, mixes or enhances
- * it. For CAMBI most of the picture has bands. Rows below luma are chroma, which is noise. */
+/* Returns a sample of a test frame. The reference is noise. In stripes, the distorted frame replaces, mixes or
+ * amplifies this noise. If CAMBI is used, most of the picture contains bands instead. Rows below luma are chroma, which
+ * is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -27290,7 +27300,7 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
                                : (uint32_t)(enhanced<0 ? 0 : enhanced>(int32_t) most ? (int32_t)most : enhanced);
 }
 
-/* Draws a test frame, all `size` bytes with padding and chroma. */
+/* Draws a test frame: all `size` bytes, including padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
     const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes,
@@ -27322,7 +27332,8 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size; returns 0 if its features do not support it or would need other kernels. */
+/* Plans the context for another size. Returns 0 if the features do not support this size or would need other
+ * kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -27343,8 +27354,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames `space` bytes apart; the distorted frame is last. Its rows are not aligned to 16 bytes, so that
- * the GPU has to import it. If pitch is 0, the frames are RGB. */
+/* Sets up test frames `space` bytes apart; the distorted frame is last. The rows of the distorted frame are not aligned
+ * to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -27361,7 +27372,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (cpu is 0) or the CPU; `sums` receives those of the last pair. */
+/* Scores the test frames on the GPU (cpu is 0) or the CPU. `sums` receives the sums of the last pair. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -27381,7 +27392,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames in arrays; only the import kernels differ. VMAFGPU_ERROR_BACKEND: no arrays. */
+/* Scores copies of the test frames in arrays; only the import kernels differ. Returns VMAFGPU_ERROR_BACKEND if the
+ * device does not support these arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -27472,7 +27484,7 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
         g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
 }
 
-/* Scores the test frames on both backends and compares them. If pitch is 0, they are RGB. */
+/* Scores the test frames on both backends and compares the results. If pitch is 0, the frames are RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch,
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -27532,7 +27544,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test on a context that is otherwise equal to `v`. The device must be current. */
+/* Runs the self-test on context `t`, which otherwise equals `v`. The device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -27657,7 +27669,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that is never unloaded is loaded only if there are kernels. Otherwise report a missing driver first. */
+    /* If the library would never be unloaded, load it only if there are kernels. Otherwise report a missing driver
+     * first. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -27692,9 +27705,9 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     if (!g)
         return;
     if (g->library) {
-        /* After a failure, too, free as much as possible. */
+        /* Free as much as possible, also after a failure. */
         const int is_inside =
-            /* The first failure may be an earlier error. */
+            /* Try twice, since the first call may report an earlier error. */
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);
         (void)vmafgpu__gpu_clear(v, is_inside);
         if (is_inside && g->module)
@@ -27772,7 +27785,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #endif
 
 /* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form that the image can have; its kernels show which one it has. */
+ * the best form that the image can have; the names of its kernels show which form it has. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -27907,7 +27920,7 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices of its major version and at least its minor version, PTX on all later devices. */
+/* Machine code runs on devices with its major version and at least its minor version. PTX runs on all later devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -27924,7 +27937,7 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete: `make blobs` appends a last line to it. */
+/* Whether PTX is complete: `make blobs` appends a comment as its last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
@@ -27941,7 +27954,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether the name at `at`, which follows ".entry " in PTX, is that of a wanted kernel. */
+/* Whether `at`, the text after ".entry " in PTX, begins with the name of a wanted kernel. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -28063,12 +28076,12 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
+/* ---- AMD: images are code objects (ELF), one for each target; a bundle contains several ---- */
 
 /* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
     int caller_device; /* of the calling thread */
-    int is_clean;      /* the thread had no error before it called us */
+    int is_clean;      /* the thread had no pending error before the call */
     char *image;       /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
@@ -28076,7 +28089,7 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Querying the error also starts the runtime. */
+/* Starts the runtime. Querying the pending error also starts it. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -28090,7 +28103,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors of our calls, such as that an event is not ready, so that the caller does not see them. */
+/* Clears errors of our calls, such as an event that is not ready, so that the caller does not see them. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -28128,7 +28141,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The struct of properties changed its layout with version 6 of the library. These are the offsets of what is read. */
+/* The layout of the struct of properties has changed in version 6 of the library. `layouts` contains the offsets of the
+ * fields that are read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -28157,14 +28171,14 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++; /* features follow, as in "gfx90a:sramecc+:xnack-" */
+        length++; /* a colon and features follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
     vmafgpu__message(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
                      version / 100000 % 100, version % 100000, g->architecture);
     g->context.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
-    /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
+    /* Kernels for gfx9 have waves of 64 lanes, and all others have waves of 32. */
     if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
     vmafgpu__message(reason, size, "device is not supported ('%s', waves of %d lanes)", g->architecture,
@@ -28179,7 +28193,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* In all versions the attributes begin with the kind of memory and the device. */
+/* The attributes begin with the kind of memory and the device in all versions of the library. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -28196,7 +28210,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether a target is that of the device. Features after a colon are ignored; the driver checks them. */
+/* Whether a target is the target of the device. Features after a colon are ignored; the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -28227,8 +28241,8 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang: a signature, the number of entries, then the offset, size
- * and name of each, such as "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle as written by clang. A bundle contains a signature, the number of entries,
+ * then the offset, size and name of each entry. An example of a name is "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -28248,7 +28262,7 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle by its code object for the device; returns 0 and a reason if there is none. */
+/* Replaces a bundle by its code object for the device. If there is none, returns 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -28364,7 +28378,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
+/* Opens a GPU that the config allows. If none can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
@@ -28390,14 +28404,13 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, with
- * a backend. Units get runs of consecutive positions, GPUs in turn. A submitted frame has a place in its unit. The
- * first pairs of a run depend on references before the run. These are handed over: when they are submitted to their own
- * unit, they are also submitted to the unit of the later run, so no frame has to be kept. Their places precede those of
- * the run, and their sums are dropped.
- *
- * Runs are dealt as far ahead as handing over and lending need. A dealt run never changes its unit. If a GPU fails, the
- * CPU scores its runs (vmafgpu__take_over()), and it gets no further runs while another GPU works.
+ * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context with its own backend and
+ * otherwise like the caller's. Units get runs of consecutive positions, and GPUs get them in turn. Each submitted frame
+ * has a place in its unit. The first pairs of a run depend on references before the run. These references are handed
+ * over: they are submitted to their own unit and to the unit of the later run, so no frame has to be kept. Their places
+ * precede those of the run, and their sums are discarded. Runs are dealt as far ahead as handing over and lending
+ * require. A dealt run never changes its unit. If a GPU fails, the CPU scores the runs of that GPU
+ * (vmafgpu__take_over()), which gets no further runs while another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -28409,14 +28422,14 @@ typedef struct vmafgpu__unit {
 /* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
     int unit;
-    int handed;         /* references handed over, 0..2 */
+    int handed;         /* number of references handed over, 0..2 */
     int64_t first, end; /* positions */
     int64_t place;      /* of the first position */
 } vmafgpu__deal;
 
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
-    vmafgpu *context; /* the future unit; NULL if none is being opened */
+    vmafgpu *context; /* the future unit, or NULL */
     char *borrowed;   /* copies of the data that its config points to */
     vmafgpu_result result;
     int is_over; /* atomic */
@@ -28430,10 +28443,10 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* in `deals`: that of the next position to collect; one past the last */
+    int64_t oldest, newest;                  /* indices of deals: of the next position to collect; after the last */
     int64_t submitted, collected;            /* positions */
     char name[256];                          /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0]: in the background */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0] also in the background */
 };
 
 /* ---- units ---- */
@@ -28484,7 +28497,7 @@ static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     return result;
 }
 
-/* Sets the device name: "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
+/* Sets the device name, such as "NVIDIA H200", "NVIDIA H200 x2" or "NVIDIA H200, NVIDIA H100". */
 static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     const char *first = f->units[0].context->gpu->name;
     int is_same = 1;
@@ -28512,7 +28525,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread; returns its context, whether or not it could be opened. */
+/* Waits for the thread. Returns its context, whether or not the context could be opened. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -28521,7 +28534,7 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* Copies the texts and kernels of the config, because the caller's may be freed after vmafgpu_open(). */
+/* Copies the texts and kernels of the config, because the caller may free the originals after vmafgpu_open(). */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -28546,7 +28559,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU opened in the background to the units, or notes why there is none. `wait`: waits for the thread. */
+/* Adds the GPU that was opened in the background to the units, or sets the note. Waits for the thread if `wait` is
+ * set. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -28560,7 +28574,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* without threads, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if no threads can be started, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -28569,7 +28583,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
-/* Starts to open the GPU in the background; returns 0 if that is impossible. */
+/* Starts to open the GPU in the background. Returns 0 if that is impossible. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -28585,7 +28599,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts to open all of config.gpu.devices except the first. The first GPU calls this from the thread that opens it. */
+/* Starts to open all of config.gpu.devices except the first. The first unit calls this when its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -28605,7 +28619,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context that a thread has opened or failed to open for device i; NULL if the caller must open it. */
+/* Returns the context that a thread has opened, or has failed to open, for device i. Returns NULL if the caller must
+ * open the device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -28613,7 +28628,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
     vmafgpu *t = vmafgpu__end_opening(v, o);
     *result = o->result;
     if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
-        vmafgpu__end_unit(v, t); /* the thread tried any vendor; all GPUs must be of the first GPU's vendor */
+        vmafgpu__end_unit(v, t); /* the thread has tried all vendors, but all GPUs must have the vendor of the first */
         return NULL;
     }
     if (t->error[0])
@@ -28640,13 +28655,13 @@ static void vmafgpu__end_openings(vmafgpu *v) {
 }
 #endif
 
-/* ---- the deal ---- */
+/* ---- runs and their units ---- */
 
 static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run: working GPUs in turn; if there is none, the last unit continues. */
+/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the last unit continues. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -28655,8 +28670,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run: the pairs in flight of a GPU, in whole batches including the references handed over, so
- * that one GPU computes while others are filled. The CPU gets single pairs, because a GPU may be open next. */
+/* Returns the length of a run. The run of a GPU and the references handed over to this GPU fill all its batches in
+ * flight, so that the GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open
+ * for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -28665,7 +28681,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until one contains the position. Another unit gets a run only if references can still be handed over. */
+/* Deals runs until a run contains the position. A run goes to another unit only if references can still be handed
+ * over. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -28700,7 +28717,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit or gets a reference there; NULL if not dealt yet or collected. */
+/* Returns the run of a place of a unit, which may be the place of a reference handed over. Returns NULL if the run is
+ * not dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -28710,14 +28728,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether the reference at this place is handed over. */
+/* Whether the place of a unit is that of a reference handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Returns the number of positions that must be collected before a unit can accept a place. References handed over do
- * not count: their sums can be dropped at any time. */
+/* Returns how many positions must be collected before a unit can accept a place. References handed over do not count:
+ * their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -28732,7 +28750,7 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns the number of positions that must be collected first. It also deals the runs. */
+/* Returns how many positions must be collected first. This function also deals the runs. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -28769,7 +28787,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* drop the sums of references handed over */
+    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of references handed over */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -28777,7 +28795,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Finds frames in the memory of another GPU than the unit's, and sets the bits vmafgpu__job.peer. */
+/* Sets the bits vmafgpu__job.peer for frames in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -28798,13 +28816,14 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in planes lent by the unit, which has converted them to the packed form. */
+/* Whether a frame is in lent buffers of the unit, which has converted them to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. This must succeed, so it retries without config.parallel_for. */
+/* Submits a reference to the unit of a later run. This must succeed, so a failed call is repeated without
+ * config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -28862,7 +28881,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
         if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
-    if (position + 1 == own->end && t->gpu) { /* the batch is unlikely to be filled soon */
+    if (position + 1 == own->end && t->gpu) { /* the next pairs go to other units: launch the incomplete batch */
         vmafgpu__gpu_enter(t);
         vmafgpu__launch_filling(t);
         vmafgpu__gpu_leave(t);
@@ -28884,7 +28903,7 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until the references handed over have arrived, because their frames are borrowed too. */
+/* Waits until all references handed over are on their GPUs, because the caller may reuse their frames. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -28895,8 +28914,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many leading positions have frames that no unit needs. A run does not depend on earlier runs of its
- * unit. */
+/* Returns how many leading positions have frames that no unit needs any more. Runs do not depend on earlier runs of
+ * their unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -28929,7 +28948,7 @@ static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
     return 0;
 }
 
-/* Whether a GPU gets the first pair. */
+/* Whether the first unit is a GPU. */
 static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
     return f->units[0].context->gpu != NULL;
 }
@@ -28941,7 +28960,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a device frame; the first GPU decides for all. */
+/* Checks a device frame. The check of the first GPU applies to all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -28973,7 +28992,7 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* Describes the first GPU that works, or the first one if all have failed. The backend name is that of the unit for the
+/* Describes the first GPU that works, or the first GPU if all have failed. The backend name is that of the unit for the
  * next pair; a failed GPU is ignored while others work. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
@@ -29001,7 +29020,7 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. The planes up to its last lent place are in use. */
+/* Scores a single pair on the unit of the next position. Planes up to the last lent place of that unit are in use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29051,7 +29070,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th of config.gpu.devices. With threads, opening the first one starts those that open the others. */
+/* Opens the i-th of config.gpu.devices. If threads are available, opening the first device starts threads that open the
+ * others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -29087,8 +29107,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all of config.gpu.devices, or with VMAFGPU_ALL_DEVICES those that work. Returns VMAFGPU_ERROR_BACKEND with a
- * note if there is none, or if one of a list fails. */
+/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. Returns VMAFGPU_ERROR_BACKEND and
+ * sets the note if no GPU works, or if a GPU of the list fails. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29113,7 +29133,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     return vmafgpu__fleet_furnish(v);
 }
 
-/* Opens the CPU, and starts to open a GPU in the background. */
+/* Opens the CPU backend, and starts to open a GPU in the background. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     (void)v;
@@ -29128,7 +29148,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* so that a pair is short when the GPU becomes ready */
+        t->config.threads = t->config.gpu.copy_threads; /* pairs are short, so the GPU is used soon after it is open */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -29136,7 +29156,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* Opens a fleet; returns VMAFGPU_AGAIN if that is impossible but not required. */
+/* Opens a fleet. Returns VMAFGPU_AGAIN if that is impossible, but not required. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
@@ -29191,7 +29211,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 enum { VMAFGPU__FEATURES = sizeof vmafgpu__features / sizeof *vmafgpu__features };
 typedef char vmafgpu__features_fit[(int)VMAFGPU__FEATURES <= (int)VMAFGPU__MAX_FEATURES ? 1 : -1];
 
-/* Returns NULL if there is no feature of this name. */
+/* Returns the feature with this name, or NULL. */
 static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const char *end) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++)
         if (vmafgpu__text_equal(name, end, vmafgpu__features[i].name))
@@ -29199,7 +29219,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* Finds the feature and the column for an input name of a model. */
+/* Returns the feature for an input name of a model, and the column of the feature in *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
         const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be on by default */
@@ -29325,7 +29345,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not computed yet, with a NaN of special bits. */
+/* Marks values as not computed yet, by a NaN with special bits. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -29360,8 +29380,8 @@ static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* Whether a frame has no score because it failed, or a frame that it depends on. Only the last failure is stored. That
- * is sufficient, because no more frames than motion looks ahead are collected before a row is emitted. */
+/* Whether a frame has no score because this frame, or a frame that it depends on, has failed. Only the last failure is
+ * stored. This is sufficient: a row is emitted before more frames are collected than motion looks ahead. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
@@ -29373,8 +29393,8 @@ static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, c
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
-/* Completes the row of a single pair from its sums. `position` is 1 with a previous reference, otherwise 0. `after` has
- * the sums of the following reference, or is NULL. */
+/* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
+ * `after` contains the sums of the following reference, or is NULL. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -29395,8 +29415,8 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live these are computed on a copy of the state, as for
- * the last frame of a clip; the state itself continues with the values that the whole clip has. */
+/* Writes the temporal features of the next position. With config.live they are computed from a copy of the state, as
+ * for the last frame of a clip. The state itself continues with the values of the whole clip. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -29410,7 +29430,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes the positions whose temporal features are known, in order; predicts and delivers scored pairs. */
+/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs, and
+ * passes them to config.on_score. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -29456,7 +29477,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Collects the sums of the frames that the backend has finished; waits for those before position `until`. */
+/* Collects the sums of the frames that the backend has finished. Waits for the frames before position `until`. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -29479,7 +29500,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* Another pair may fail before this row is emitted, and only the last failure is stored. */
+            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result is
+             * only the last one. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -29498,18 +29520,18 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of the samples that depend on the rectangle, plus the new ones. The level's own functions compute both.
- * A TILE is the part of a picture around the changed samples. It is scored like a small picture; the base and all
- * candidates are distorted pictures of one job. At an edge of the tile that is not an edge of the picture, reflection
- * is wrong, for the base and the candidates alike. Tiles are so large that no sample that depends on the rectangle
- * reads across such an edge. So the difference is exact.
+ * contributions of the samples that depend on the rectangle, plus the new ones. The functions of the instruction set
+ * level compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture.
+ * The base and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this
+ * is also an edge of the picture, and it is equally wrong for the base and the candidates. Tiles are so large that
+ * samples that depend on the rectangle do not depend on reflection at such an edge. So the difference is exact.
  *
- * If the columns or rows first..end-1 of the input of a scale change, these change in the scale (reflection adds
- * nothing):
+ * If columns or rows first..end - 1 of the input of a scale change, the following change in the scale. Reflection does
+ * not add others.
  *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
  *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are kept. The base is in the planes of the CPU backend:
+ * ADM sums are rounded per row, so the row sums of the base are stored. The base is in the planes of the CPU backend:
  * luma of the pair, VIF pictures, ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
@@ -29525,8 +29547,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all of one rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* pixels; for smaller frames tiles have the frame's width or height */
+    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all with the same rectangle */
+    VMAFGPU__EDIT_SMALL = 64     /* up to this width or height in pixels, a tile covers the whole frame */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -29549,8 +29571,8 @@ typedef struct vmafgpu__editor {
     void *vif_scratch, *adm_scratch;
     void *map_scratch;            /* for the plain C code of ADM, frame width */
     vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF, frame width */
-    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it were the reference; kept zero */
-    vmafgpu_block *blocks;        /* a row of blocks, if only shares are wanted */
+    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it equalled the reference; zero between uses */
+    vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -29566,9 +29588,9 @@ struct vmafgpu__edits {
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: first edit not taken yet; atomic */
+    int count, next; /* next: atomic, first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed; `count` and `next` are then rows of blocks. */
+    /* The map being computed. For a map, `count` and `next` are numbers of rows of blocks. */
     vmafgpu_block *blocks;
     float *shares;                  /* instead of `blocks` */
     double slopes[VMAFGPU__SLOPES]; /* of the base */
@@ -29610,7 +29632,7 @@ static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y,
     return t->data + (y - t->at.of[1].first) * t->pitch + (ptrdiff_t)(x - t->at.of[0].first) * element;
 }
 
-/* Copies the samples at r between tiles that both contain them. */
+/* Copies the samples in rectangle r from one tile to another. Both tiles must contain r. */
 static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r,
                                int element) {
     const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
@@ -29619,7 +29641,7 @@ static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *fro
                vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
 }
 
-/* ---- the base's planes ---- */
+/* ---- the planes of the base ---- */
 
 static vmafgpu__tile vmafgpu__edit_luma(const vmafgpu__cpu *cpu, int frame) {
     return vmafgpu__tile_of(cpu->staging_buffer[frame], (ptrdiff_t)cpu->row_bytes);
@@ -29643,7 +29665,7 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the samples that the statistics of a changed range depend on, and some more to start at an even one. */
+/* Returns the range of samples that the statistics of a changed range depend on. The range starts at an even sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -29728,13 +29750,13 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* Returns the input samples of a scale that these coefficients cover. */
+/* Returns the range of input samples of a scale that the coefficients `bands` cover. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes: two more on either side, of which the outer ones are wrong. If the
- * band is too small for that, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes, with two more coefficients on either side. The outer ones of these are
+ * wrong. If the border of the band is too small for them, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -29744,7 +29766,7 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: row sums if it has a region, and low-pass bands of the candidates if `makes_low`. */
+/* Computes a tile of bands: row sums if has_region, and low-pass bands of the candidates if makes_low. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29761,7 +29783,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Borders that exclude everything, or the margin of the tile. */
+    /* Without a region, the borders exclude everything. Otherwise they are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -29787,7 +29809,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum to a sum of the frame. If `commits`, the row sum of the base changes too. */
+/* Adds the change of a row sum to a sum of the frame. If `commits` is set, the row sum of the base also changes. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -29827,7 +29849,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* Near the edges of the frame the next scale needs bands outside the tile of the region. */
+        /* One tile is enough unless the next scale needs bands outside of it, which happens near the edges of the
+         * frame. */
         const int at_once =
             has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
         for (int i = 0; i < 2; i++) {
@@ -29913,7 +29936,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* Sets the parameters of a motion input for a live pair, if the column is one. */
+/* If the column is a motion feature, sets the parameters of this input for a live pair. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -29993,7 +30016,7 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
 }
 
 /* Returns the prediction of the first model before transform and clip, for the changes `words` of the sums, or for the
- * base if they are NULL. x receives the normalised inputs. */
+ * base if `words` is NULL. x receives the normalised inputs. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -30053,7 +30076,7 @@ VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafg
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* Computes the derivative of the prediction by each sum; returns the prediction. */
+/* Computes the derivative of the prediction with respect to each sum. Returns the prediction. */
 static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
@@ -30085,13 +30108,14 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks per scale; these are not rounded. */
+/* Computes the unit of the ADM sums of blocks for each scale. These sums are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* Adds the VIF sums of a row of blocks, of the base and of the reference compared with itself. */
+/* Adds the VIF sums of a row of blocks: those of the base to `blocks`, and those of the reference compared with itself
+ * to `ideal`. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30136,7 +30160,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Adds the ADM sums of a row of blocks, not rounded, of the base or of the reference compared with itself. */
+/* Adds the ADM sums of a row of blocks, without rounding: those of the base to `blocks` or, if is_ideal, those of the
+ * reference compared with itself to `ideal`. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30190,7 +30215,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Processes rows of blocks, each by one thread, until all are taken. */
+/* Processes rows of blocks until none is left. Each row is computed by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -30218,7 +30243,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map to `blocks`, or only its shares to `shares`. */
+/* Computes a map and writes it to `blocks`, or only its shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -30296,7 +30321,8 @@ static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each edit of one rectangle. If `commits`, the single edit becomes part of it. */
+/* Computes the sums of the base with each of several edits of the same rectangle. If `commits` is set, the only edit
+ * becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -30325,7 +30351,7 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, from this one on, have the same rectangle and are processed together. */
+/* Returns how many edits, from `first` on, have the same rectangle and are processed together. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -30388,7 +30414,7 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-/* `unused` is an editor to write to while memory is only counted. */
+/* Lays out the memory for edits. While memory is only counted, pointers are written to the editor `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
@@ -30435,7 +30461,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns the extractor of a feature that the first model uses; otherwise the first one, or NULL if there is none. */
+/* Returns the extractor of a feature that the first model uses, or else the first extractor of the feature, or NULL. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30451,7 +30477,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* Target of writes while memory is only counted; too large for the stack. */
+/* Structs to write to while memory is only counted. They are too large for the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -30552,7 +30578,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
 /* Resets the result of edit i before it is scored, or if it is not scored. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
-    if (result != VMAFGPU_OK) /* otherwise they will be overwritten */
+    if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
         memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
@@ -30622,13 +30648,13 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is the content of the slot that scored it: our planes, and the VIF pictures and ADM low-pass bands in its
- * scratch memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits
- * are processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to
- * the plane of the base, which is then scored again, so the state equals that of a new base.
+ * The base is in the slot that has scored it: our planes, and the VIF pictures and ADM low-pass bands in scratch
+ * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
+ * processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to the
+ * plane of the base. Then the base is scored again, so the state equals that of a new base.
  */
 
-/* Edits in flight; each lane has a stream. Pinned memory contains edits, samples and records. */
+/* Each lane of edits in flight has a stream. Its pinned memory contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
@@ -30662,7 +30688,7 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 typedef struct vmafgpu__edit_lane {
     uint64_t device[4]; /* edits, samples, records, scratch */
     unsigned char *pinned[3];
-    int count;  /* in flight */
+    int count;  /* edits in flight */
     int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
@@ -30671,14 +30697,14 @@ struct vmafgpu__gpu_edits {
     size_t sample_space, scratch_space; /* per lane */
     int words;
     uint64_t rows;                   /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, per variant, then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, per variant */
+    uint64_t terms[VMAFGPU__SCALES]; /* VIF, for each variant; then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* ADM, for each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
     int map_space;
     void *mapped; /* event: the latest map of a pair is done; NULL if config.map_block_size is 0 */
-    void *scored; /* event: its input is complete; NULL if config.map_block_size is 0 */
+    void *scored; /* event: the input of a map is complete; NULL if config.map_block_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
     int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
@@ -30728,7 +30754,7 @@ static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_ba
     return vmafgpu__round_up(size, 16);
 }
 
-/* Returns how many numbers the table of support vectors has. */
+/* Returns the number of entries of the table of support vectors. */
 static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     int rows = 0;
     for (int i = 0; svm && i < svm->sv_count; i++)
@@ -30747,7 +30773,7 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out the memory for edits and maps, starting at these offsets. */
+/* Lays out the memory for edits and maps after the memory that is already used. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -30819,7 +30845,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Chooses tiles for this many columns and rows: threads, shared memory, and the grid except its depth. */
+/* Chooses tiles that cover this many columns and rows. Sets the threads, the shared memory, and the grid except its
+ * depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
                                    int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -30837,13 +30864,14 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* About as many threads as the vertical filters have columns of eight samples. */
+    /* Use about as many threads as the vertical filters have columns of eight samples. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
          !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Chooses lanes per strip for edits with this many rows, margins included: the fewest lanes, then the fewest strips. */
+/* Chooses the number of lanes per strip for edits with this many rows, including margins. The total number of lanes is
+ * as small as possible, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -30924,7 +30952,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF with tiles for this many columns and rows. `functions`: for edits, the base or maps. */
+/* Launches a scale of VIF with tiles for this many columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -30955,7 +30983,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launch a scale of VIF or ADM for the base, for block sums in `map`; if that is NULL, each sample's part is stored. */
+/* The next two functions launch a scale of VIF or ADM for the base. The kernels add to the block sums in `map` or, if
+ * `map` is NULL, store the contribution of each sample. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -30973,7 +31002,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more */
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more tiles */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -31017,7 +31046,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the map of `count` blocks of this size, from `first` on. */
+/* Returns the parameters of a map of `count` blocks of this size, from `first` on. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -31035,7 +31064,7 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
         v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* Add the block sums of VIF, from scale `first` to the one before `end`, and of ADM. */
+/* The next two functions add the block sums of VIF at scales first..end - 1, and those of ADM. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -31059,8 +31088,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so it
- * waits for the previous one. */
+/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so a
+ * map waits for the previous map. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -31102,7 +31131,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base, a number of blocks at a time. */
+/* Computes the map of the base, as many blocks at a time as fit in memory. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -31167,7 +31196,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    edits on a GPU, in batches
  * ================================================================================================ */
 
-/* Starts the copy of samples in device memory to the lane. */
+/* Starts to copy samples in device memory to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -31179,8 +31208,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts edits into a lane, from index `next` on, as many as fit, and starts their transfer. Returns the index after the
- * last one. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
+/* Puts as many edits as fit into a lane, from index `next` on, and starts their transfer. Returns the index after the
+ * last edit. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -31297,7 +31326,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads a thread's part of the results of a lane, and computes the scores that are wanted. */
+/* Reads a thread's part of the results of a lane, and computes the requested scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -31372,7 +31401,8 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    /* After a failure, wait for the lanes that are not read, because their work uses the lanes' memory. */
+    /* After a failure, wait for the lanes that have not been read: their work in flight uses the memory of the
+     * lanes. */
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
@@ -31396,7 +31426,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Checks samples in device memory. */
+/* Checks the samples of edits that are in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -31440,7 +31470,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot); /* the edited plane is in place already */
+        vmafgpu__forget_frames(slot); /* the edited plane is already in place */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -31466,7 +31496,8 @@ typedef struct vmafgpu__edits_tested {
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, then tries an edit and computes maps. In memory the distorted frame follows the reference. */
+/* Makes a pair the base, then tries an edit and computes maps. `first` is the reference; the distorted frame follows
+ * it. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -31494,7 +31525,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu)) /* for maps alone the device does this */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the device does this */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -31546,7 +31577,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Compares an edit and maps of the last test pair, still in the CPU's planes. Returns the wrong kernel, or NULL. */
+/* Compares an edit and maps of the last test pair on the GPU and on the CPU. Returns the name of a wrong kernel, or
+ * NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
@@ -31580,7 +31612,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL; /* undecided; vmafgpu__test_sums() reports it */
+        wrong = NULL; /* nothing was compared; vmafgpu__test_sums() reports this */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks,
                               sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
@@ -31607,8 +31639,9 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * >>config                                       what a config may say: defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds each operation, to nearest. Detects what no macro shows:
- * -fassociative-math, -freciprocal-math, the caller's rounding mode, -ffp-contract=fast with clang except on x86. */
+/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro shows:
+ * -fassociative-math, -freciprocal-math, the caller's rounding mode, and, except on x86, -ffp-contract=fast with
+ * clang. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -31809,8 +31842,8 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Checks the options of a model config. Each must name an existing feature and option. Without config.strict_options,
- * options for unknown or unused features are ignored with a warning. */
+/* Checks the options of a model config. Each setting must name an existing feature and option. Unless
+ * config.strict_options is set, settings for unknown or unused features are ignored with a warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -31839,7 +31872,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue; /* adding the model reports it */
+            continue; /* vmafgpu__add_input() reports this */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -31849,7 +31882,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* Adds the extractor for an input of a model. *input identifies it until columns are assigned. */
+/* Adds the extractor for an input of a model. Until columns are assigned, *input is the index of the extractor times
+ * INPUT_RADIX, plus the column of the feature. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -32007,7 +32041,7 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns of an extractor for one turn, starting at column `at`; returns the column after them. */
+/* Names the columns of an extractor for one turn, starting at column `at`. Returns the next column. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -32027,12 +32061,14 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is one. */
+/* Whether an extractor is in the first (serial is 1) or the second pass over extractors. Unless
+ * config.threaded_column_order is set, all extractors are in the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: extractors by turn, models, collections. Only counts if `names` is NULL. */
+/* Assigns columns in libvmaf's order: extractors by turn, models, collections. If v->names is NULL, names are not
+ * written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -32059,7 +32095,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of one pair. After the first turn it is ordered by extractor. */
+/* Returns the column at a place in libvmaf's report of one pair. After the first turn the report is ordered by
+ * extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -32079,7 +32116,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of a feature by name; -1 if it does not exist. */
+/* Returns the column of an extractor by name, or -1 if it does not exist. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -32094,7 +32131,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Replaces the models' inputs by column numbers. */
+/* Replaces the inputs of the models by column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -32161,7 +32198,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if an extractor has kernels; otherwise what has none, for messages, or "" for the whole feature. */
+/* Returns NULL if kernels support the extractor. Otherwise returns the unsupported part for messages, or "" if the
+ * whole feature has no kernels. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -32171,7 +32209,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns which maps a GPU cannot make, or NULL. It must know all inputs of the first model from the pair's sums. */
+/* Returns why a GPU cannot compute maps, for messages, or NULL if it can. All inputs of the first model must follow
+ * from the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -32197,7 +32236,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config needs something that only the CPU does; the note explains what. */
+/* Whether the config requires something that only the CPU backend supports. If so, the note explains why. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32228,7 +32267,8 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens several GPUs, one in the background, or one, as configured; VMAFGPU_ERROR_BACKEND and a note on failure. */
+/* Opens GPUs as configured: several, one in the background, or one. On failure returns VMAFGPU_ERROR_BACKEND and sets
+ * the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
@@ -32252,7 +32292,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU failed when the data for maps were copied to it, after everything else was opened. */
+    /* The GPU has failed while the data for maps were copied to it, after everything else was opened. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -32264,7 +32304,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #endif
 }
 
-/* Opens a GPU if that is allowed and possible, otherwise the CPU. */
+/* Opens a GPU if that is allowed and possible, otherwise the CPU backend. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32294,7 +32334,8 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     return v->backend->open(v);
 }
 
-/* The backend for config.predict_only. */
+/* ---- the backend for config.predict_only, which scores no frames ---- */
+
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
@@ -32374,7 +32415,7 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether there is a plan for some size; if not, reports the error of the first one. */
+/* Checks whether the features support any frame size. If not, reports the error for the first size. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
@@ -32405,7 +32446,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
                          is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
-/* Checks config.colour; called when the features that read chroma are known. */
+/* Checks config.colour. The features that read chroma must be known. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -32433,7 +32474,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* Makes the plan and the columns. If has_size is 0, any size will do. */
+/* Makes the plan and the columns. If has_size is 0, any frame size that the features support is used. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
     if (!has_size) {
@@ -32474,7 +32515,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL; /* it and the paths belong to the caller */
+    v->config.gpu.kernels = NULL; /* the kernels and the paths belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
@@ -32486,9 +32527,9 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 /* ================================================================================================
  * >>public                                       the functions of the API
  * ================================================================================================ */
-/* ---- frames that are done with ---- */
+/* ---- frames that can be reused ---- */
 
-/* Returns the number of pairs whose frames may be reused. */
+/* Returns the number of pairs whose frames the caller can reuse. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
     if (!v->backend->released || v->flushed)
         return v->pushed;
@@ -32513,10 +32554,10 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
     return vmafgpu__done_with(v);
 }
 
-/* ---- who may call when ---- */
+/* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. It refuses a second call at the same time, from a callback or another thread,
- * because the state may be inconsistent. From config.on_score, functions that only read may be called. */
+/* Acquires the context for a call. Refuses a call from a callback or another thread during another call, because the
+ * state may be inconsistent. config.on_score can call functions that only read. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -32575,7 +32616,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context, busy with `function`, with a copy of the config (*result: its errors). NULL: no memory. */
+/* Returns a new context with a copy of the config, acquired for `function`. *result receives errors of the config.
+ * Returns NULL if memory is short. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -32648,7 +32690,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0; /* volatile, or compilers would omit it */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would omit this store */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -32671,7 +32713,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Lays out the planes of a picture: offsets and pitches. Returns the size, 0 if the arguments are invalid. */
+/* Computes the offsets and pitches of the planes of a picture. Returns the size, or 0 if the arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -32713,8 +32755,8 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Submits one frame (distorted is NULL) or pair to the backend. *count is the number submitted of this kind. If `waits`
- * is 0 and the backend is busy, it returns VMAFGPU_AGAIN. */
+/* Submits a pair, or a reference alone (distorted is NULL), to the backend. *count is the number of seeds, pairs or
+ * tails submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -32748,7 +32790,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     return VMAFGPU_OK;
 }
 
-/* The order of calls for a clip: seeds, pairs, tails, flush. */
+/* The order of calls for a clip is: seeds, pairs, tails, flush. */
 typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILING } vmafgpu__phase;
 
 static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
@@ -32768,7 +32810,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends planes for the pair after those pushed or lent. Waits only if no lent pair could be pushed instead. */
+/* Lends buffers for the pair after all pushed and lent pairs. If pairs are lent, returns VMAFGPU_AGAIN instead of
+ * waiting, since the caller can push one of them. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -32850,7 +32893,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires contexts that can share the work of the first one, which is acquired already. Returns the number of all. */
+/* Acquires the contexts that can share the work of the first context, which is already acquired. Returns the number of
+ * acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -32923,7 +32967,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference frame outside the clip. *count is the number submitted of this kind. */
+/* Submits a reference before or after the clip. *count is the number of seeds or tails submitted so far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -33343,7 +33387,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
 }
 
-/* Checks the arguments of pooling functions; *count receives the number of rows. */
+/* Checks the arguments of pooling functions. *count receives the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
                                           int64_t *count) {
     if (!value)
@@ -33443,7 +33487,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor of an aggregate, or NULL; *index becomes its number among those of the extractor. */
+/* Returns the extractor of aggregate *index, or NULL. *index becomes the number of the aggregate within the
+ * extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -33536,7 +33581,8 @@ VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
     return pairs;
 }
 
-/* Sets *position to the one after the first `pairs` pairs, or after everything if `pairs` is negative. */
+/* Sets *position to the position after the first `pairs` pairs, or after everything submitted if `pairs` is
+ * negative. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
@@ -33689,8 +33735,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>levels                                       the CPU's vector code, compiled once per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level; then only this section and the following ones are compiled. First come
- * names and the operations of the level, one row each, then the code for all levels, which names no instruction set.
+ * >>cpu includes this file again for each level. This section defines the names and the operations of the level. Then
+ * it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. Their code is the same
+ * for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
@@ -33706,8 +33753,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__v                __m256i
 #define VMAFGPU__V_BYTES          32
 #define VMAFGPU__V_REGISTERS      16
-#define VMAFGPU__V_ANY            "+x" /* any register, as asm writes it */
-#ifndef __clang__                      /* clang's is further down */
+#define VMAFGPU__V_ANY            "+x" /* asm constraint of any vector register */
+#ifndef __clang__                      /* clang's target is set below */
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #endif
@@ -33741,12 +33788,10 @@ VMAFGPU__COLD_END
 
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
-/* ---- names ----
- *
- * A program may contain several levels, so the level is a suffix of every name: vmafgpu__vif_rows in the text becomes
- * vmafgpu__vif_rows_avx2, which a debugger shows. All these names are listed here, except a few operations that are
- * functions only in some levels. The macros stay defined, since all levels define them alike. No other function may
- * have one of these names.
+/* ---- names ---- A program may contain several levels, so the level is a suffix of every name: a debugger shows
+ * vmafgpu__vif_rows as vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are
+ * the names of this section. The macros stay defined, since all levels define them in the same way. No other function
+ * may have one of these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -33755,8 +33800,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole   VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
-/* GCC 12 as C++ warns about undefined registers in its own intrinsics. Without optimisation its intrinsics are macros
- * with conversions, which cause warnings too. */
+/* GCC 12 warns about undefined registers in its own intrinsics when it compiles C++. Without optimisation the
+ * intrinsics are macros with conversions, which also cause warnings. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -33765,14 +33810,14 @@ VMAFGPU__COLD_END
 #endif
 
 /* If unwind tables are needed on Windows, GCC aligns the stack to 16 bytes only, but still uses aligned moves for
- * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions in this section call none that need
- * to unwind. Without the first option, GCC 12 as C++ crashes with the others. */
+ * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
+ * need to unwind. Without the first option, GCC 12 crashes with the others when it compiles C++. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* Compilers take many minutes for sanitizer code in large functions, so functions are not inlined then. */
+/* Compilers need many minutes to compile large functions with sanitizers. So functions are not inlined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -33785,7 +33830,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* For loops over small arrays of registers, which would otherwise be in memory. */
+/* Unrolls a loop over a small array of registers, which would otherwise be in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -33795,10 +33840,8 @@ VMAFGPU__COLD_END
 #endif
 #endif
 
-/* ---- lanes ----
- *
- * Loops over VMAFGPU__LANES neighbouring samples with simple statements, which compilers vectorise. Each lane executes
- * the operations of the formula in order, on every level.
+/* ---- lanes ---- This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which
+ * compilers vectorise. On every level each lane executes the operations of the formula in order.
  *
  * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
  * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
@@ -33840,21 +33883,22 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>level operations                             a level's instruction set, one row per operation
  * ================================================================================================
- * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
- * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
+ * A register is a vmafgpu__v for any type of lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
+ * lanes, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
  *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
  *                      per lane
  *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
  *   unpack, pack       per block of 128 bits; pack restores the order of unpack_low and unpack_high and saturates;
  *                      in_order sorts the result of a pack without a previous unpack
  *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * First come the rows that the x86 levels share, then those of each level, then those of NEON. All are used.
+ * The rows that the x86 levels share come first, then the rows of each of these levels, then those of NEON. All
+ * operations are used.
  */
 /* clang-format off */
 
-/* Keeps a value in a register as it is. Otherwise compilers reload it for each use, reorder sums until registers are
- * spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in its own headers despite the
- * pragma). */
+/* Keeps a value in a register. Otherwise compilers reload the value for each use, reorder sums until registers are
+ * spilled, or fuse a product with a sum. With -ffp-contract=fast clang does the last in its own headers despite the
+ * pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -33958,18 +34002,20 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
 #  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits) /* a where bits are set, else b */
 #  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
-#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
+#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether a & b is not 0 */
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16: a bit per lane of 16 bits in which a and b differ, LANE_BITS apart; v_first_lane: the first one. */
+/* v_unequal16 returns a bit for each lane of 16 bits in which a and b differ. The bits of two lanes are LANE_BITS
+ * apart. v_first_lane returns the number of the first such lane. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent as a float. Clearing the bit 8 places below the leading one avoids rounding up to a power of 2. */
+/* Uses the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids rounding up to a
+ * power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -33978,7 +34024,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa) /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* evens32: the even lanes of a, then those of b. odds32: the odd lanes. */
+/* v_evens32 returns the even lanes of a, then those of b. v_odds32 returns the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
     vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
 #  define vmafgpu__v_odds32(a, b) \
@@ -33992,11 +34038,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
-/* Converts to float without rounding up into the top 16 bits, by clearing the bit 16 below the first. 0 <= a < 2^31. */
+/* Converts to float, for 0 <= a < 2^31. Clears the bit 16 places below the leading one, so that rounding does not
+ * change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* low_to_f64, high_to_f64: the lower or upper half of the floats as doubles. */
-#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
+/* v_low_to_f64 and v_high_to_f64 convert the lower or upper half of the floats to doubles. */
+#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* a: doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
@@ -34068,12 +34115,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* The lanes of the mask without gaps; other levels do not need it. */
+/* Returns the lanes of the mask without gaps. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, after which the last bit has the value 1, and rounds down. Negative values are rounded down too. */
+/* Adds 1.5 * 2^52, so that the last bit has the value 1, and rounds down. Negative values are also rounded down. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -34094,7 +34141,7 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
 #else
-/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
+/* Operations on lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two int16x8_t. */
 #  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
 #  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
 #  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
@@ -34104,7 +34151,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define VMAFGPU__V_3(type, operation, a, b, c) \
     VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
 #  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* Shifts left by a count per lane; conversions to lanes of half and of twice the size. */
+/* V_SHIFT shifts left by a count per lane. V_NARROW converts to lanes of half the size. V_MULL_LOW and V_MULL_HIGH
+ * multiply the lower or upper lanes to lanes of twice the size. */
 #  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
 #  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
     VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
@@ -34256,8 +34304,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 /* ---- float arithmetic of x86 ----
  *
  * clang compiles the functions of <immintrin.h> with the settings in effect at their first inclusion. That may be in
- * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. Functions defined here use
- * ours.
+ * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. The functions defined here use
+ * the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
@@ -34331,8 +34379,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns samples x.. of a row of w bytes or words as 16-bit lanes, 0 after the last sample. It does not read the
- * caller's rows beyond their width, because another thread may write there. */
+/* Returns samples, from x on, of a row of w bytes or words as 16-bit lanes, which are 0 after the last sample. Does not
+ * read beyond the width of the row, because another thread may write there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];
@@ -34352,7 +34400,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
 
 #endif /* VMAFGPU__LEVEL != VMAFGPU__SCALAR */
 
-/* ---- what the engine calls ---- */
+/* ---- the functions of the level ---- */
 
 static const vmafgpu__cpu_functions vmafgpu__functions = {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
@@ -34388,7 +34436,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #pragma GCC pop_options
 #endif
 #endif
-/* Undefine what the next level defines differently. */
+/* Undefine the macros that the next level defines differently. */
 #undef VMAFGPU__LANES
 #undef VMAFGPU__SSIM_DOWN
 #undef VMAFGPU__FLOAT_SIDE

@@ -21107,8 +21107,9 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-/* ---- lanes: a chunk of pixels together, one in each lane ---- This code uses the steps above, so its floats equal
- * those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+/* ---- lanes: a chunk of pixels together, one in each lane ----
+ *
+ * This code uses the steps above, so its floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -21427,7 +21428,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                       : NULL;
 }
 
-/* Refuses large pictures. About one pixel in 10,000 is uncertain, and the list of uncertain pixels has a fixed size. */
+/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of these has a fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -22754,7 +22755,8 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* Use the smallest float that is not below the double: a float is below one of them if it is below the other. */
+    /* Use the smallest float that is not below the double. Then a float is below the limit if it is below the
+     * double. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -23399,7 +23401,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* Refuses high pictures: each row of the prescaled picture is a row of the grid, which has at most 65535 rows. */
+/* High pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);
@@ -24283,7 +24285,7 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
 /* Returns how many positions must be collected first: all before this one, since a pair is scored when it is submitted.
- * Several pairs can be lent. */
+ * For a lent pair, CPU_PAIRS - 1 pairs before it can still be pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24705,7 +24707,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte with k bytes after it */
+    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte before k bytes */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -25086,7 +25088,7 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: it consists of rows of TEXT_ROW characters and NUL */
+    uint32_t is_text, packed_size; /* is_text: the stream is rows of TEXT_ROW characters and NUL */
     uint32_t crc;                  /* of the packed stream */
     uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
@@ -25247,7 +25249,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Sets `reason` to the explanation why there is no image to try. */
+/* Sets `reason` to the message for the case that there is no image to try. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -25258,7 +25260,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. If not, the driver, whose start is slow, need not be started. */
+/* Whether there is an image to try. Without an image there is no need to start the driver, which is slow. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -25275,9 +25277,10 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * ================================================================================================
  * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
  * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
- * turn. The host waits only if the next slot is still running. Each submitted seed, pair or tail has a position. The
- * counters of positions are ordered: collected <= retired <= launched <= submitted. The sums of positions below
- * `retired` are on the host.
+ * turn. The host waits only if the next slot is still running.
+ *
+ * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
+ * launched <= submitted. The sums of positions below `retired` are on the host.
  *
  * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
  * also reads earlier references. The ring of distorted frames has `in flight` planes. Both exist on the device, and in
@@ -25441,7 +25444,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Every entry point makes the device current; leaving restores the caller's device. */
+/* Makes the device current. Every entry point calls this, and vmafgpu__gpu_leave(), which restores the caller's
+ * device. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -25731,8 +25735,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to its place in our copy.
- * With a negative pitch it copies row by row. */
+/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to our copy of the frame. If
+ * the pitch is negative, each row is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -27097,17 +27101,17 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. Then larger batches are faster, because there are fewer launches, whose ends use
-     * only a part of the GPU. They may use a small part of the device memory. */
+     * device memory need no transfer. Then larger batches are faster, since there are fewer launches, and a part of the
+     * GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
         SHORTEST_QUEUE = 2,
         PART = 64,
-        LONG_RUN = 32
-    }; /* pairs in flight */
+        LONG_RUN = 32 /* pairs in flight */
+    };
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* in device memory */
+    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
     /* With several GPUs a run has as many pairs as are in flight, and the references before a run are also submitted.
      * So longer runs save work. Batches are larger for this: with more batches in flight there would be more streams
      * than hardware queues. */
@@ -27341,7 +27345,7 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window decides which kernels are used. */
+    /* The window determines which kernels are used. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
@@ -28408,9 +28412,10 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * otherwise like the caller's. Units get runs of consecutive positions, and GPUs get them in turn. Each submitted frame
  * has a place in its unit. The first pairs of a run depend on references before the run. These references are handed
  * over: they are submitted to their own unit and to the unit of the later run, so no frame has to be kept. Their places
- * precede those of the run, and their sums are discarded. Runs are dealt as far ahead as handing over and lending
- * require. A dealt run never changes its unit. If a GPU fails, the CPU scores the runs of that GPU
- * (vmafgpu__take_over()), which gets no further runs while another GPU works.
+ * precede those of the run, and their sums are discarded.
+ *
+ * Runs are dealt as far ahead as handing over and lending require. A dealt run never changes its unit. If a GPU fails,
+ * the CPU scores the runs of that GPU (vmafgpu__take_over()), which gets no further runs while another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -28432,7 +28437,7 @@ typedef struct vmafgpu__opening {
     vmafgpu *context; /* the future unit, or NULL */
     char *borrowed;   /* copies of the data that its config points to */
     vmafgpu_result result;
-    int is_over; /* atomic */
+    int is_over; /* atomic: the thread has finished */
 #ifndef VMAFGPU_NO_THREADS
     vmafgpu__thread thread;
 #endif
@@ -29375,7 +29380,7 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* Returns how many frames after a failed one have no score because of it. */
+/* Returns how many frames after a failed frame have no score because of the failure. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
@@ -29387,7 +29392,7 @@ static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
            (v->seed_count || v->failed_position <= position);
 }
 
-/* Appends the value of a temporal extractor for the frame at that position, which must be the next one. */
+/* Appends the value of a temporal extractor for the frame at `position`, which must be the next position. */
 static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                 int64_t position, vmafgpu__temporal_state *temporal_state) {
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
@@ -29569,8 +29574,8 @@ typedef struct vmafgpu__editor {
     vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* of the whole frame with each candidate */
     vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
     void *vif_scratch, *adm_scratch;
-    void *map_scratch;            /* for the plain C code of ADM, frame width */
-    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF, frame width */
+    void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
+    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
     vmafgpu_edit_sums *ideal;     /* of a row of blocks if it equalled the reference; zero between uses */
     vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
@@ -30036,7 +30041,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes all columns of the base for other sums. */
+/* Computes all columns of the base with the sums of an edit instead. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30526,7 +30531,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
-    if (v->edits_on_gpu) { /* motion ignores the distorted frame */
+    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -30697,8 +30702,8 @@ struct vmafgpu__gpu_edits {
     size_t sample_space, scratch_space; /* per lane */
     int words;
     uint64_t rows;                   /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES]; /* VIF, for each variant; then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* ADM, for each variant */
+    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, for each variant; then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, for each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
@@ -30733,7 +30738,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Returns the scratch bytes of an edit of this size, and lays out its pictures. */
+/* Lays out the pictures of an edit of this size. Returns the size of its scratch memory in bytes. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -30762,7 +30767,7 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the bytes for VMAFGPU__EDITS_AT_ONCE items of one size, limited to `most` bytes or a single item. */
+/* Returns the bytes for EDITS_AT_ONCE items of `one` bytes: at most `most` bytes, unless a single item is larger. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
@@ -31444,7 +31449,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the plane of the base and scores it again. */
+/* Writes edits to the plane of the base and scores the base again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31488,8 +31493,9 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
  * >>edit test                                    edits and maps in the self-test of a GPU
  * ================================================================================================ */
 
+enum { VMAFGPU__TEST_BLOCK = 13 }; /* block size of the map of the base */
+
 /* The results of the self-test for an edit and for maps. */
-enum { VMAFGPU__TEST_BLOCK = 13 };
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
@@ -33788,10 +33794,12 @@ VMAFGPU__COLD_END
 
 #define VMAFGPU__V_WORDS (VMAFGPU__V_BYTES / 4)
 
-/* ---- names ---- A program may contain several levels, so the level is a suffix of every name: a debugger shows
- * vmafgpu__vif_rows as vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are
- * the names of this section. The macros stay defined, since all levels define them in the same way. No other function
- * may have one of these names.
+/* ---- names ----
+ *
+ * A program may contain several levels, so the level is a suffix of every name: a debugger shows vmafgpu__vif_rows as
+ * vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are the names of this
+ * section. The macros stay defined, since all levels define them in the same way. No other function may have one of
+ * these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -33840,8 +33848,10 @@ VMAFGPU__COLD_END
 #endif
 #endif
 
-/* ---- lanes ---- This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which
- * compilers vectorise. On every level each lane executes the operations of the formula in order.
+/* ---- lanes ----
+ *
+ * This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which compilers vectorise.
+ * On every level each lane executes the operations of the formula in order.
  *
  * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
  * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
@@ -33888,8 +33898,8 @@ VMAFGPU__COLD_END
  *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
  *                      per lane
  *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
- *   unpack, pack       per block of 128 bits; pack restores the order of unpack_low and unpack_high and saturates;
- *                      in_order sorts the result of a pack without a previous unpack
+ *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
+ *                      saturates; in_order sorts the result of a pack without a previous unpack
  *   any, all, keep, .. masks have a flag for each lane of 32 bits
  * The rows that the x86 levels share come first, then the rows of each of these levels, then those of NEON. All
  * operations are used.
@@ -34014,8 +34024,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* Uses the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids rounding up to a
- * power of 2. */
+/* Computes the number from the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids
+ * rounding up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \

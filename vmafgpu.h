@@ -19188,9 +19188,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds the increments of sums by the terms of a coefficient to `added`, for sums in [floor, 2 floor), where `floor` is
- * a power of two. `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the
- * last place, the increment depends on the sum. */
+/* Adds to `added` by how much the terms of a coefficient increase sums in [floor, 2 floor). `floor` is a power of two.
+ * `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the last place, the
+ * increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -20543,9 +20543,9 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to
- * float as in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is
- * recomputed with the C library. All instruction sets and GPUs share this code. */
+ * The functions of the C library are approximated with relative errors below 2^-44. The results are rounded to float as
+ * in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with
+ * the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -22409,8 +22409,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Returns the number of table entries. Unless `out` is NULL, writes identity tables for the columns and rows of chroma,
- * then the tables of luma at scale 1, which start at *halved. */
+/* Returns the number of table entries. The first tables are identity tables for the columns and rows of chroma. The
+ * tables of luma at scale 1 follow, from *halved on. The entries are written unless `out` is NULL. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -25075,13 +25075,13 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 #endif
 }
 
-/* ---- blobs: compressed kernels for many devices, each with a checksum ----
+/* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
  * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
- * size of the stream (0 if the blob is in the stream of the previous blob), the CRC-32 of the stream, and the offset
- * and size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are
- * text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
+ * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
+ * is 0 if the blob is in the stream of the previous blob. In compiled-in kernels the descriptions are a table and the
+ * streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
 /* An LZMA stream contains the blobs of similar devices, one after another. It is unpacked up to the end of the wanted
  * blob. */
@@ -28676,8 +28676,8 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
 }
 
 /* Returns the length of a run. The run of a GPU and the references handed over to this GPU fill all its batches in
- * flight, so that the GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open
- * for the next pair. */
+ * flight. So this GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open for
+ * the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29525,11 +29525,11 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>edits                                        what other samples in a rectangle change
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of the samples that depend on the rectangle, plus the new ones. The functions of the instruction set
- * level compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture.
- * The base and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this
- * is also an edge of the picture, and it is equally wrong for the base and the candidates. Tiles are so large that
- * samples that depend on the rectangle do not depend on reflection at such an edge. So the difference is exact.
+ * contributions of samples that depend on the rectangle, plus the new ones. The functions of the instruction set level
+ * compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture. The base
+ * and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this is also
+ * an edge of the picture. It is equally wrong for the base and the candidates. Tiles are so large that no sample that
+ * depends on the rectangle also depends on reflection at such an edge. So the difference is exact.
  *
  * If columns or rows first..end - 1 of the input of a scale change, the following change in the scale. Reflection does
  * not add others.
@@ -33817,7 +33817,7 @@ VMAFGPU__COLD_END
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/* If unwind tables are needed on Windows, GCC aligns the stack to 16 bytes only, but still uses aligned moves for
+/* On Windows, if unwind tables are needed, GCC aligns the stack to 16 bytes only. But it still uses aligned moves for
  * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
  * need to unwind. Without the first option, GCC 12 crashes with the others when it compiles C++. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \

@@ -29153,7 +29153,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* pairs are short, so the GPU is used soon after it is open */
+        t->config.threads = t->config.gpu.copy_threads; /* with all threads, a pair ends soon after the GPU is open */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);

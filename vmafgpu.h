@@ -17321,15 +17321,15 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * After
  * libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
- * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
- * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
- * double and a float; its structure is a float.
+ * product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a row
+ * or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
+ * quotients of a double and a float. The structure of a pixel is a float.
  *
  * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
  * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
- * unit in the last place per addition. If all doubles within that bound round to the same float, it is libvmaf's
- * result. Otherwise, which is rare, the sum is uncertain: the picture is measured again and its terms are added in
- * libvmaf's order.
+ * unit in the last place per addition. If all doubles within that bound round to the same float, that float is
+ * libvmaf's result. Otherwise the sum is uncertain: the picture is measured again and its terms are added in libvmaf's
+ * order. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17370,18 +17370,19 @@ enum {
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
-/* Sums over a picture. */
+/* Sums over a picture. L, C and S are sums of the luminance, contrast and structure of each pixel. ALL is the sum of
+ * their products. The sums named .._SIZE are of absolute values; luminance and contrast are positive and need none. */
 enum {
     VMAFGPU__SSIM_ALL,
     VMAFGPU__SSIM_L,
     VMAFGPU__SSIM_C,
-    VMAFGPU__SSIM_S, /* l c s; l(uminance), c(ontrast), s */
+    VMAFGPU__SSIM_S,
     VMAFGPU__SSIM_ALL_SIZE,
-    VMAFGPU__SSIM_S_SIZE, /* absolute values; l, c are positive */
+    VMAFGPU__SSIM_S_SIZE,
     VMAFGPU__SSIM_SUMS
 };
 
-/* Taps of a window, which are symmetric. */
+/* The taps of a window are symmetric; TAP5 is in the middle. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -17395,8 +17396,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
-/* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
- * columns. */
+/* Top left quarter, with the middle row and column, of the 9x9 low-pass filter between the scales of float_ms_ssim. The
+ * filter is symmetric in rows and columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
     { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -17405,8 +17406,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f },
 };
 
-/* Launch parameters. A block of windows has BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of the
- * picture. */
+/* Launch parameters. A block of windows contains BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of
+ * the picture. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 32,
@@ -17414,19 +17415,19 @@ enum {
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,     /* approximate number of windows whose terms are stored at a time */
     VMAFGPU__SSIM_BANDS = 64,         /* maximum number of bands (whole rows of blocks) with separate sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows that a block of rounded processes in turn */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per block of vmafgpu_ssim_rounded */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
-    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* rows that a block of vmafgpu_ssim_halve writes */
     VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of its input */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of an uncertain sum. sum: its terms, each rounded to a multiple of 2^(exponent - 52), in units of
- * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too
- * large. */
+/* A row of windows of an uncertain sum. Each term is rounded to a multiple of 2^(exponent - 52); `sum` is the sum of
+ * the rounded terms, in units of 2^(exponent - 52). `ties` is the number of terms that were halfway between two
+ * multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row {
     int64_t sum;
@@ -17437,28 +17438,28 @@ typedef struct vmafgpu__ssim_row {
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
+    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows, for ALL, then L, C, S */
     int32_t bytes;                /* of a luma sample; 4: the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total */
-    uint32_t wanted;              /* bit set: this mean is needed */
+    uint32_t wanted;              /* bit k is set if mean k (ALL, L, C, S) is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
+    double *words; /* of the first pair: sums ALL, L, C, S of each scale, then uncertain bits */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to leave so */
-    uint32_t again;                      /* bit set: write the terms of this pair; see the following members */
-    int32_t kind;                        /* of the sum: all, l, c, s */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to keep uncertain */
+    uint32_t again;                      /* bit i is set if the terms of pair i are written; see the next members */
+    int32_t kind;                        /* of the sum: ALL, L, C, S */
     int32_t strip, strip_end;            /* rows of windows */
     uint64_t terms;                      /* offset in scratch of doubles, see vmafgpu__sequence_launch */
     int32_t terms_pitch;
-    int32_t at;     /* the current scale of windows and halve */
-    int32_t factor; /* by which reduce shrinks luma to scale 0 */
+    int32_t at;     /* the current scale of the kernels for windows and vmafgpu_ssim_halve */
+    int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -17487,9 +17488,9 @@ enum {
     VMAFGPU__SSIM_LANES = 32,
     VMAFGPU__SSIM_TILE = 128, /* columns that are processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile and columns beyond it that windows cover */
-    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time to be added in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim: 11 pixels at the last scale */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile, and columns after it that windows cover */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to add them in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim, so that the last scale has 11 pixels */
     VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
     VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
 };
@@ -17499,27 +17500,28 @@ typedef struct vmafgpu__ssim_terms {
     float *s;
 } vmafgpu__ssim_terms;
 
-/* Functions for rows of a tile of `lanes` * LANES columns. Input rows have the additional columns that the window or
- * filter covers. */
+/* Functions for rows of a tile of `lanes` * LANES columns. Input rows also contain the columns after the tile that the
+ * window or filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats; 0 beyond the last sample. */
+    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats. Writes 0 after the last
+     * sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
     /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* Sums the windows down the columns: replaces each of TAPS such rows by the sums of the windows that end in it.
-     * sums: TAPS sums per column, of windows that have begun. */
+    /* Sums the windows down the columns: replaces each of TAPS rows of sums by the sums of the windows that end in it.
+     * `sums` contains TAPS sums per column, of windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to the wanted ones of SUMS sums of LANES lanes each. wanted: bits, either
-     * VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if `terms` is not
-     * NULL; then all bits must be set. */
+    /* Adds the terms of `count` pixels to those of SUMS sums, of LANES lanes each, whose bits are set in `wanted`. The
+     * bits are either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if
+     * `terms` is not NULL; then all bits must be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* Splits a row into its even and its odd columns, LINE apart in `out`. */
+    /* Splits a row into its even and its odd columns; the odd ones begin LINE floats after the even ones in `out`. */
     void (*split)(const float *row, int lanes, float *out);
     /* Computes a row of the low-passed picture of half the size from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
-    /* The same for luma, where sums are exact in any order. halve_luma adds a split row, even or odd, to the rows of
-     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to
-     * float. */
+    /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
+     * row, even or odd, to the rows of sums that it contributes to. An even row starts the last one of these, sums[0].
+     * round() rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -17529,7 +17531,7 @@ typedef struct vmafgpu__ssim_functions {
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int w, h;
-    float *plane[2]; /* NULL: luma */
+    float *plane[2]; /* NULL for luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
@@ -17551,7 +17553,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* its sums to compute, as bits */
-    int is_strip, first;       /* is_strip: only store the terms of the strip from row `first` on */
+    int is_strip, first;       /* if is_strip, only store the terms of the strip from row `first` on */
     vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -17561,14 +17563,14 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* By default the smaller side becomes about 256, rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
     return wanted ? wanted : automatic;
 }
 
-/* Returns the reduced size. It is rounded down, but odd sizes get one more at any factor. */
+/* Returns the reduced size: size / factor rounded down, plus 1 if the size is odd. A factor of 1 keeps the size. */
 static int vmafgpu__ssim_reduced(int size, int factor) {
     return factor > 1 ? size / factor + (size & 1) : size;
 }
@@ -17598,7 +17600,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written up to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -17640,9 +17642,9 @@ static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Computes a share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor samples.
- * Columns are summed first. These sums are exact: at any factor and depth, their terms are multiples of 2^-45 and they
- * are below 256. */
+/* Computes a thread's share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor
+ * samples. Columns are summed first. The column sums are exact: at any factor and depth they are below 256, and their
+ * terms are multiples of 2^-45. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -17688,7 +17690,7 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges; at most nine columns may be
+/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges. At most nine columns can be
  * outside. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
@@ -17707,8 +17709,8 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Computes a tile of the scale after luma. The sums of 9x9 terms are exact: terms are multiples of 2^-43 at any depth,
- * and sums are below 2^9. So each row, including mirrored ones, is filtered once for all output rows that it
+/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any depth the terms are multiples of 2^-43
+ * and the sums are below 2^9. So each row, including mirrored rows, is filtered once for all output rows that it
  * contributes to. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
@@ -17733,8 +17735,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes a share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in libvmaf's
- * order. */
+/* Computes a thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in
+ * libvmaf's order. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17817,7 +17819,8 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Processes rows first..end-1 of windows of the current scale. at: destination of the terms of row `first`, or NULL. */
+/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`,
+ * or NULL. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17895,22 +17898,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms. `error` bounds the difference between the sum and libvmaf's. Returns whether the mean
- * is uncertain. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
+ * libvmaf's sum. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* Computes the means of all, l, c and s at the current scale. wanted: see vmafgpu__ssim_functions.compare; other means
- * are undefined. */
+/* Computes the means ALL, L, C and S at the current scale. For `wanted` see vmafgpu__ssim_functions.compare; means
+ * whose bit is not set are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: n in libvmaf; here those of a lane, then over lanes and threads. The terms of
-     * ALL, in libvmaf and here with one division, are rounded eight times in total. 1.01 covers the rounding of this
-     * bound. */
+    /* `steps` bounds the number of roundings. libvmaf adds n terms in a chain. Here each lane has a chain, and the sums
+     * of lanes and threads are added. The terms of ALL are rounded at most eight times, in libvmaf and here together.
+     * 1.01 covers the rounding of the bound. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0; /* 2^53 */
@@ -17943,7 +17946,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* Computes the means of all, l, c and s for float_ssim, and of l, c and s at each scale for float_ms_ssim. */
+/* Computes the means ALL, L, C and S for float_ssim, and L, C and S at each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                  const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L,
@@ -17993,7 +17996,7 @@ static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         out[k] = vmafgpu__values(v, e)[k].real;
 }
 
-/* Luminance has weight at the last scale only; at the others its exponent is 0. */
+/* Combines the scales of float_ms_ssim. The exponent of the luminance is 0 at all scales except the last. */
 static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out) {
     static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
@@ -18076,7 +18079,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* no header functions: clang's require all target features of the command line */
+        __m256 root; /* clang's header functions would require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -18131,7 +18134,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             below_c[i] = va[i] + vb[i] + c2;
         }
         vmafgpu__lanes_sqrt(sg);
-        /* If a deviation is 0, a negative covariance counts as 0. */
+        /* If a standard deviation is 0, a negative covariance counts as 0. */
         for (int i = 0; i < N; i++) {
             const float positive = cv[i] > 0 ? cv[i] : 0;
             cv[i] = sg[i] > 0 ? cv[i] : positive;
@@ -18195,7 +18198,8 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* Adds a row of the low-pass filter, which is symmetric, to sums. e, o: even and odd columns. */
+/* Applies a row of the low-pass filter, which is symmetric, and adds the results to sums. `e` and `o` are the even and
+ * odd columns. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -18305,15 +18309,16 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_along  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
 #define vmafgpu__ssim_down   VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
-/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added with a fused
- * multiplication by 1. The result is the same, but processors with separate units for additions use both.
+/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added by a fused
+ * multiply-add with the factor 1. The result is the same, and processors with separate units for additions and
+ * multiply-adds use both.
  *
  * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
- * one of these windows and ends another. Taps are symmetric, so a product is used for two windows.
+ * one of these windows and ends another. Taps are symmetric, so each product is used for two windows.
  */
 
-/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. Products are
- * reused where a sample meets two equal taps. */
+/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. If a sample is
+ * multiplied by two equal taps, the product is computed once. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -18435,7 +18440,7 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: pictures and windows of each scale, then all means ---- */
+/* ---- on a GPU: kernels for the pictures and windows of each scale, then for all means ---- */
 
 enum {
     VMAFGPU__GPU_SSIM_REDUCE,
@@ -18470,7 +18475,7 @@ static int vmafgpu__gpu_ssim_strip(int width) {
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Fills what all launches of an extractor share. Returns the size of the scratch of a pair. */
+/* Fills the fields that all launches of an extractor share. Returns the size of the scratch of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L,
@@ -18522,7 +18527,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     static const struct {
         int columns, rows, pictures, shared;
     } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in order: reduce, halve, windows, terms, rounded */
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in the order of the kernels: reduce, halve, windows, terms, rounded */
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
@@ -18536,7 +18541,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Recomputes the uncertain sums of scale launch->at in libvmaf's order. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in libvmaf's order. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -18568,7 +18573,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues all means, and a tighter bound for uncertain sums of large pictures; small pictures rarely have any. */
+/* Enqueues kernels for all means. For large pictures, other kernels then compute tighter bounds of uncertain sums;
+ * small pictures rarely have uncertain sums. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -18619,7 +18625,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Requests that uncertain sums are recomputed, once. */
+/* Returns whether any sum is uncertain; then it is recomputed. Returns 0 when called again for the same pair. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -18706,7 +18712,7 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those that it leaves
+/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those of them that stay
  * uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
@@ -18725,10 +18731,11 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of visible errors, 8x8 blocks
  * ================================================================================================
- * After libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
+ * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
  * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
- * sensitivity at its frequency and squared. All arithmetic is float. The terms of a plane, 64 per block, are added one
- * after another, from left to right and from top to bottom. A different order changes the third digit of the sum.
+ * sensitivity at that frequency and squared. All arithmetic after the transform is float. The terms of a plane, 64 per
+ * block, are added one after another, from left to right and from top to bottom. The order matters: another one changes
+ * the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18744,7 +18751,7 @@ static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Launch parameters. Each thread processes one block and keeps 64 words of its first picture in shared memory. */
+/* Launch parameters. Each thread processes one block and keeps 64 words of the reference in shared memory. */
 enum {
     VMAFGPU__PSNR_HVS_STEP = 7,
     VMAFGPU__PSNR_HVS_THREADS = 128,
@@ -18758,12 +18765,12 @@ typedef struct vmafgpu__psnr_hvs_launch {
     uint64_t terms;             /* offset in scratch of 64 floats per block */
     int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
     int32_t along, blocks;      /* blocks per row; total */
-    int32_t pitch;              /* floats from a term to the next one of the block */
+    int32_t pitch;              /* floats from a term to the next term of the same block */
     float csf[64], mask[64];
     struct {
         const void *plane[2];
         int64_t pitch[2];
-    } pair[VMAFGPU__MAX_BATCH]; /* NULL: there is no distorted frame */
+    } pair[VMAFGPU__MAX_BATCH]; /* NULL if there is no distorted frame */
 } vmafgpu__psnr_hvs_launch;
 
 #endif
@@ -18771,7 +18778,7 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks that are processed together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks processed together, in a group */
 
 /* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
@@ -18813,11 +18820,11 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 
 /* ---- in plain C ---- */
 
-/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__PSNR_HVS_LANES + i]. */
+/* Coefficient or sample k of the i-th block of a group has index k * VMAFGPU__PSNR_HVS_LANES + i. */
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference, of the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference and the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
     int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
@@ -18831,9 +18838,9 @@ typedef struct vmafgpu__psnr_hvs_work {
 typedef struct vmafgpu__psnr_hvs_job {
     const void *row[2][8];
     int wide, blocks;
-    const float *csf, *mask; /* 64 each; mask[0] is 0 */
+    const float *csf, *mask; /* 64 values each; mask[0] is 0 */
     float *terms;            /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then it has no terms */
+    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then the group has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
@@ -18846,10 +18853,10 @@ typedef struct vmafgpu__psnr_hvs_functions {
 typedef struct vmafgpu__psnr_hvs_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    unsigned char *memory; /* of each thread */
+    unsigned char *memory; /* `size` bytes per thread */
     size_t size;
-    int rows[4]; /* first row of blocks of each plane, and the end */
-    int next;    /* atomic: first row that no thread has taken */
+    int rows[4]; /* first row of blocks of each plane, then the total number of rows */
+    int next;    /* atomic: first row that no thread has claimed */
     int added;   /* atomic: number of rows whose terms are in the sums */
     float sum[3];
     float csf[3][64], mask[3][64];
@@ -18928,7 +18935,7 @@ static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     }
 }
 
-/* Returns the number of blocks along and down a plane; *down is 0 if there are none. */
+/* Computes the numbers of blocks per row and per column of a plane. *down is 0 if the plane has no blocks. */
 static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
     *along = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
     *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
@@ -18992,7 +18999,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
-/* ---- lanes: a group of blocks at once, one in each lane ---- */
+/* ---- lanes: a group of blocks together, one in each lane ---- */
 
 #define vmafgpu__psnr_hvs_add_terms   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
 #define vmafgpu__psnr_hvs_activity    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
@@ -19009,7 +19016,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Loads the samples of a group as words of several samples and unpacks them. Beyond the last block, it is repeated. */
+/* Loads the samples of a group as words of several samples and unpacks them. If the group is incomplete, the last block
+ * is repeated. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
                                    uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19037,11 +19045,11 @@ static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first,
                 sample[l] = (int32_t)((word[l] >> j * bits) & mask);
 }
 
-/* HALF: x / 2, rounded towards 0. LIFT: x * factor / 2^shift, rounded to nearest. */
+/* HALF computes x / 2, rounded towards 0. LIFT computes x * factor / 2^shift, rounded to nearest. */
 #define VMAFGPU__PSNR_HVS_HALF(x)                ((x) / 2)
 #define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
-/* Daala's transform of eight values, in place. */
+/* Applies Daala's transform to eight values, in place. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4,
                                              int32_t *x5, int32_t *x6, int32_t *x7) {
     const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__PSNR_HVS_HALF(d07), e0 = *x0 - h07;
@@ -19115,7 +19123,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT
         sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
 }
 
-/* Adds the squared differences of half a row of samples from a mean, in order. */
+/* Adds the squared differences between half a row of samples and a mean, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s,
                                                    const float *VMAFGPU__RESTRICT mean, float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19127,7 +19135,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* Computes the variances of the four quadrants relative to the variance of the block; variance[4] is their sum. */
+/* Computes the variances of the four quadrants. variance[4] becomes their sum divided by the variance of the block. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -19149,7 +19157,7 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
         const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
         const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if block is 0, all samples are equal */
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if `block` is 0, all samples are equal */
     }
 }
 
@@ -19165,7 +19173,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes the masking by the content of a block. The DC coefficient has weight 0. */
+/* Computes how strongly each block masks differences. The DC coefficient has weight 0. */
 static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance,
                                        float *activity) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19214,9 +19222,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two. `off`
- * becomes the maximum difference between a term and its increment; at half a unit in the last place, the increment
- * depends on the sum. */
+/* Adds to `added` by how much the terms of a coefficient increase sums in [floor, 2 floor). `floor` is a power of two.
+ * `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the last place, the
+ * increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -19226,10 +19234,10 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* The additions must not be regrouped. But while the sum stays between two consecutive powers of two, each term adds a
- * whole number of units in the last place. This number is independent of the sum unless the term is halfway between two
- * of them. So these increments are computed for all blocks of a group at once. Blocks for which that does not hold are
- * added term by term. */
+/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
+ * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
+ * on the sum unless the term is halfway between two units. So these increments are computed for all blocks of a group
+ * together. If a block has such a term, or crosses a power of two, its terms are added one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -19339,8 +19347,8 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     sums.pairs = vmafgpu__pairs_with(work->batch, 0);
     if (!sums.pairs)
         return;
-    /* Every chroma sample must be validated, but blocks do not cover all of them. So the kernel for squares reads them
-     * all; its sums are not used. */
+    /* Every chroma sample must be validated, but blocks do not cover all samples. So the kernel for squares reads all
+     * of them; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -19409,8 +19417,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float adm                                    adm in float
  * ================================================================================================
- * After libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are in float: along each row from left to
- * right, then over the row sums from top to bottom. So a thread adds whole rows, and the row sums are added at the end.
+ * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
+ * to right, then the row sums are added from top to bottom. So a thread sums whole rows, and the row sums are added at
+ * the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19443,7 +19452,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Wavelet filters: low-pass, high-pass. */
+/* Wavelet filters: low-pass and high-pass. */
 VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
     { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
     { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f },
@@ -19454,7 +19463,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Returns the number of rows or columns of a scale that sums exclude on each side. */
+/* Returns how many rows or columns at each edge of a scale are excluded from sums. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -19462,7 +19471,7 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 enum {
     VMAFGPU__FLOAT_ADM_THREADS = 256,
     VMAFGPU__FLOAT_ADM_COLUMNS = 32,
-    VMAFGPU__FLOAT_ADM_ROWS = 16, /* a tile and a pixel around it */
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* of a tile with a border of one pixel */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
@@ -19472,7 +19481,7 @@ typedef struct vmafgpu__float_adm_launch {
     uint64_t scratch_size;
     uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
-    uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator, impairment */
+    uint64_t terms, terms_size; /* nine planes: three bands of denominator, numerator and impairment each */
     int32_t bytes;              /* of a sample of the frame; 4: the input is planes of floats */
     float unit;
     int32_t from_width, from_height, input_pitch;
@@ -19480,7 +19489,7 @@ typedef struct vmafgpu__float_adm_launch {
     int32_t has_bands, has_low, bypass;
     float p, csf[2];
     double gain_limit;
-    const uint16_t *reciprocals; /* table; NULL: divide instead */
+    const uint16_t *reciprocals; /* table, or NULL to divide */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -19519,7 +19528,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 
 /* ---- what the options mean ---- */
 
-/* Returns the contrast sensitivity of adm_csf_mode 2, which differs from mode 2 of integer ADM. */
+/* Returns the contrast sensitivity of adm_csf_mode 2. Mode 2 of integer ADM is different. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -19529,8 +19538,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Refuses pictures smaller than 17x17: they have bands of one row or column, for which libvmaf reads outside the
- * picture. */
+/* Computes contrast sensitivities. Refuses pictures smaller than 17x17: they have bands of one row or column, for which
+ * libvmaf reads outside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -19552,12 +19561,12 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
     return vmafgpu__plan_depth(v, e);
 }
 
-/* ---- reciprocals, as processors estimate them ---- */
+/* ---- reciprocals: the estimates of x86 processors ---- */
 
-enum { VMAFGPU__RECIPROCALS = 4096 }; /* an entry per value of the twelve leading bits of the significand */
+enum { VMAFGPU__RECIPROCALS = 4096 }; /* entries, one per value of the twelve leading bits of the fraction */
 
-/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. They are the same for other
- * exponents. */
+/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. These bits do not depend on the
+ * exponent of x. */
 static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
     static const uint16_t base[256] = {
         4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584,
@@ -19585,7 +19594,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
 }
 
 static uint32_t vmafgpu__reciprocal_intel(uint32_t i) { /* as on Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u); /* of the interval with the same eleven leading bits, times 4096 */
+    const uint32_t middle = 4097 + (i & ~1u); /* 4096 times the middle of all x with the same eleven leading bits */
     return ((1u << 26) + middle) / (2 * middle) - 4096;
 }
 
@@ -19615,8 +19624,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent this machine's estimate: it must depend on the twelve leading bits only, and scale with
- * the exponent. */
+/* Whether a table can represent the estimates of this processor: they must depend on the twelve leading bits only, and
+ * scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19643,8 +19652,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes the table of the wanted reciprocals to `out`, unless it is NULL. Returns 0 if there is no such table; then
- * divide. */
+/* Writes the table of the wanted reciprocals to `out`, unless `out` is NULL. Returns 0 if there is no such table; then
+ * the caller must divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19668,10 +19677,11 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED }; /* reference detail left in the distorted picture; the rest of its detail */
+/* Parts of the detail of the distorted picture: the reference detail that is left in it, and the added rest. */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring
- * pixels. */
+/* A row of each band (h, v, d). `original` and `size` are magnitudes weighted by contrast sensitivity: `original` of
+ * the reference, `size` of both parts of the distorted picture. `side` is the masking of neighbours by these parts. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
@@ -19681,9 +19691,9 @@ typedef struct vmafgpu__float_adm_row {
 /* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
-    float *low, *high; /* filtered down the columns */
+    float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
-    vmafgpu__float_adm_row row[3];  /* the latest three */
+    vmafgpu__float_adm_row row[3];  /* the latest three rows */
     float *term[3][VMAFGPU__BANDS]; /* of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
@@ -19693,38 +19703,39 @@ typedef struct vmafgpu__float_adm_task {
     const vmafgpu__float_adm_state *state;
     const void *source[2]; /* input planes of the scale */
     ptrdiff_t pitch[2];    /* in bytes */
-    int form;              /* of their samples: BYTES, WORDS, FLOATS */
+    int form;              /* of the samples of `source`: BYTES, WORDS, FLOATS */
     float unit;            /* of integer samples */
     int from_w, from_h, w, h, left, top;
-    int has_bands, has_low; /* whether to compute the bands; the low-pass band */
+    int has_bands, has_low; /* whether to compute the bands, and the low-pass band */
     float *low[2];          /* input planes of the next scale */
     ptrdiff_t low_stride;
     const float *csf;
     double gain_limit;
     float p;
     int is_cubic, bypass;
-    float *sums; /* of rows: nine lists, `most` apart */
+    float *sums; /* row sums: nine lists, `most` floats apart */
     size_t most;
-    float *planes[2][2];  /* low-pass bands of even and of odd scales */
-    unsigned char *lines; /* memory of threads, `line_bytes` each */
+    float *planes[2][2];  /* low-pass bands, of even and of odd scales */
+    unsigned char *lines; /* `line_bytes` per thread */
     size_t line_bytes, odd;
 } vmafgpu__float_adm_task;
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* Loops may continue to the next multiple of LANES: lines have enough padding after their end, and a margin. */
+/* The functions may process columns up to the next multiple of LANES: lines have padding after the end, and a
+ * margin. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, less 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, minus 128. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
-    /* Applies both wavelet filters to four rows of n floats, n a multiple of CHUNK. */
+    /* Applies both wavelet filters to four rows of n floats. n must be a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
     void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
     void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                      const vmafgpu__float_adm_row *row, int first, int end);
-    /* Computes the terms of a row, columns left..w - left - 1, from three rows. */
+    /* Computes the terms of columns left..w - left - 1 of a row from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                  const vmafgpu__float_adm_row *const *rows);
-    /* Sums the terms, each list from left to right. */
+    /* Sums each list of terms from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
@@ -19782,8 +19793,8 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
     return c.used;
 }
 
-/* Reads row k of the reference (0) or the distorted picture (1). Extends it by one column on the left, mirrored, and by
- * two columns on the right, mirrored with the last column repeated. */
+/* Reads row k of the reference (0) or the distorted picture (1). Extends the row by mirroring: by one column on the
+ * left, and by two on the right, where the last column is repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which,
                                     int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
@@ -19797,7 +19808,7 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
         even[t->w] = odd[t->w - 1];
 }
 
-/* Computes row y of the bands, columns first..end - 1, if has_bands, and of the low-pass band if has_low. */
+/* Computes row y: columns first..end - 1 of the bands if has_bands, and the low-pass band if has_low. */
 static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y,
                                       int has_bands, int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
@@ -19816,7 +19827,8 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* Computes the sums of row y from it and its neighbours, which are mirrored at the top and repeated at the bottom. */
+/* Computes the sums of row y from this row and its neighbours, which are mirrored at the top and repeated at the
+ * bottom. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -19872,8 +19884,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels: for each band, the p-th root
- * of its sum plus that of the noise. */
+/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels. Each band contributes the
+ * p-th root of its sum plus the p-th root of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -20027,7 +20039,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Loads two neighbours as one word; compilers split it in registers. */
+/* Loads two adjacent samples as one word, which compilers split in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -20123,7 +20135,8 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores detail: r is the part of the original detail o that is left in t, for one band, before the gain limit. */
+/* Restores the detail of one band: r becomes the part of the original detail o that is left in t, before the gain
+ * limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -20145,8 +20158,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
 }
 
 /* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
- * minimum of rounded floats is the same. If the limit is a float, its product with a float is rounded once in either
- * precision. */
+ * minimum of rounded floats is the same. If the limit is a float, its product with another float can be computed in
+ * float: the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -20195,8 +20208,7 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the steps of vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied by
- * 2^23. */
+/* Computes x^p in the steps of vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -20254,7 +20266,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds the masking by a pixel and its neighbours in one band to the threshold. */
+/* Adds the masking by a pixel and its neighbours in one band to `threshold`. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
                                                 const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below,
@@ -20282,8 +20294,9 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* Terms are the original magnitudes, and what exceeds the threshold in either part. The threshold is the masking by the
- * other part, at the pixel and around it, summed over all bands. */
+/* Computes the terms of a row from the magnitudes of the reference and of both parts. Only the excess of a part over
+ * its threshold counts. The threshold is the masking by the other part, at the pixel and around it, summed over all
+ * bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -20301,7 +20314,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* Computes all nine sums at once, since each addition waits for the previous one of the same sum. */
+/* Computes all nine sums together, since each addition waits for the previous addition to the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -20338,7 +20351,7 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: a launch per scale, then all sums ---- */
+/* ---- on a GPU: one launch per scale, then one for all sums ---- */
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
@@ -20475,7 +20488,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* GPUs use a table, so they cannot reproduce a reciprocal instruction that a table cannot represent. */
+/* GPUs use a table. They cannot reproduce a reciprocal instruction that no table can represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -20540,15 +20553,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ciede                                        CIEDE2000 colour difference
  * ================================================================================================
- * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
- * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So
- * differences between C libraries in the last bit of a function rarely change the result. The exception is powf(),
- * which is implemented here.
+ * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
+ * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
+ * So if functions of C libraries differ in the last bit, the result rarely changes. The exception is powf(), which is
+ * implemented here.
  *
- * Chroma samples are chosen as in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
- * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If
- * libvmaf reads outside a plane, its scores vary from run to run. In these cases the samples are defined here: at 4:2:0
- * with an odd height, the last luma row uses the last chroma row again; other samples below a plane are 0.
+ * Chroma samples are chosen as in libvmaf. At 4:2:0 this is the nearest sample. At 4:2:2 it is sample x of row y / 2,
+ * even beyond the end of the row: in libvmaf rows are padded with zeros to a multiple of 32 samples, and the next row
+ * follows. If libvmaf reads outside a plane, its scores vary from run to run. These samples are defined here: at 4:2:0
+ * with an odd height, the last luma row uses the last chroma row again. Other samples below a plane are 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20562,11 +20575,11 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 #ifndef VMAFGPU_NO_CIEDE
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
+/* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to
- * float as in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is
- * recomputed with the C library. All instruction sets and GPUs share this code. */
+ * The functions of the C library are approximated with relative errors below 2^-44. The results are rounded to float as
+ * in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with
+ * the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -20587,14 +20600,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same for sums with possible cancellation: their absolute error may be up to 2^-46. */
+/* Does the same for sums, whose terms may cancel: their absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* Estimates x^times, times -1/5 or -1/3, to a few percent. `bits`, those of x, approximate its logarithm. */
+/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` are the
+ * bits of x, which approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
@@ -20608,8 +20622,9 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* Linearise a channel c: ciede_base() returns the base of the power, ciede_fifth_root() refines y, an estimate of
- * square^(-1/5), and ciede_straight() returns the result. Roots are refined by a series in the residual h. */
+/* The next functions linearise a channel c. ciede_base() returns the base of the power. ciede_fifth_root() refines y,
+ * an estimate of square^(-1/5). ciede_straight() returns the result. Roots are refined by a series in the residual
+ * h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -20659,7 +20674,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. */
+/* Returns the radicand for ciede_corrected(), which corrects a*, from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -20671,8 +20686,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* Computes a hue angle from 0 to 2 pi in three steps: the tangent of an angle below pi/8, the angle in the first
- * octant, and the angle. */
+/* The next functions compute a hue angle from 0 to 2 pi. ciede_tangent() returns the tangent of an angle below pi/8,
+ * ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -20723,8 +20738,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* e: mean lightness less 50. ciede_under() returns the radicand of the weight; ciede_lightness() the weighted
- * difference. */
+/* ciede_under() returns the radicand of the weight, and ciede_lightness() the weighted difference. `e` is the mean
+ * lightness minus 50. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
     return 20 + (double)e * (double)e;
 }
@@ -20740,7 +20755,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* Returns the difference of two hue angles, and their mean in *middle. c1, c2: chroma; if one is 0, the difference is
+/* Returns the difference of two hue angles, and their mean in *middle. If the chroma c1 or c2 is 0, the difference is
  * 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
@@ -20752,7 +20767,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* Returns the hue weight T of mean hue h, from sine and cosine of a quarter of the angle, which is doubled twice. */
+/* Returns the hue weight T of mean hue h. The sine and cosine of h - 5 pi/4 are computed from those of a quarter of
+ * this angle, which is doubled twice. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10,
@@ -20779,8 +20795,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from
- * blue. */
+/* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
+ * blue, 275 degrees, in units of 25 degrees. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -20792,8 +20808,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* Computes 60 exp(-x), in degrees. ciede_exponential() returns a factor, and in *bits those of a float, a power of two,
- * for ciede_bell() to multiply it by. x is limited to 80. */
+/* The next functions compute 60 exp(-x), in degrees; x is limited to 80. ciede_exponential() returns exp(-x) divided by
+ * a power of two, whose bits as a float are in *bits. ciede_bell() multiplies both. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -20816,14 +20832,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* Returns x^7, rounded up by a relative 2^-31, and in *low rounded down. If both floats are equal, they are correct. */
+/* Returns x^7 (1 + 2^-31) and, in *low, x^7 (1 - 2^-31), each rounded to float. If both floats are equal, they are the
+ * correct x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* Returns the squared colour difference. `root`: of the ratio of powers of 7. */
+/* Returns the squared colour difference. `root` is the square root of the ratio of 7th powers. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root,
                                              float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
@@ -20837,11 +20854,11 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #pragma GCC pop_options
 #endif
 
-/* Kernel for colour differences. A block processes GROUPS groups of pixels. The words of a pair contain:
- *   SUM: sum of the differences
- *   COUNT: number of uncertain pixels found
- *   KNOWN: number of entries at the start of the list whose difference is known
- *   LIST: two words per entry: 16-bit samples (luma, Cb, Cr, of both frames each), and the bits of the difference */
+/* Parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
+ *   SUM    sum of the differences
+ *   COUNT  number of uncertain pixels found
+ *   KNOWN  number of entries at the start of the list whose difference is known
+ *   LIST   two words per entry: 16-bit samples (luma, Cb, Cr of each frame), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
@@ -20855,17 +20872,17 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* of the first pair: the differences */
+    unsigned char *scratch; /* of the first pair: its differences */
     uint64_t scratch_size;
     double *words; /* of the first pair */
     int32_t word_stride;
-    uint32_t pairs;               /* bit set: process this pair */
-    int32_t width, height, bytes; /* of luma; bytes of its samples */
+    uint32_t pairs;               /* bit i is set if pair i is processed */
+    int32_t width, height, bytes; /* of luma; `bytes` is the size of a sample */
     int32_t chroma_width, chroma_height;
-    int32_t chroma_stride;                     /* samples after which the next row follows in libvmaf */
+    int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
     int32_t column_shift, row_shift, last_row; /* from a pixel to its chroma sample */
     int32_t chroma_bytes, step, shift;         /* bytes of a sample; bytes from one sample to the next */
-    int32_t pitch;                             /* of terms */
+    int32_t pitch;                             /* of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
@@ -20982,7 +20999,7 @@ typedef struct vmafgpu__ciede_task {
     const vmafgpu__pair_view *pair;
     unsigned char *memory; /* `size` bytes per thread */
     size_t size;
-    int next;  /* atomic: first row that no thread has taken */
+    int next;  /* atomic: first row that no thread has claimed */
     int added; /* atomic: number of rows whose differences are in the sum */
     double sum;
 } vmafgpu__ciede_task;
@@ -21011,8 +21028,9 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
            (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
-/* Reads samples 0..count - 1 of row y of a plane, each `times` times. Beyond the end of the row it continues as in
- * libvmaf: with zeros up to a multiple of 32, then with the next row. `out` is padded to a multiple of CHUNK. */
+/* Reads samples 0..count - 1 of row y of a plane and writes each of them `times` times. Beyond the end of the row,
+ * samples are as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a multiple of
+ * CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y,
                                 int count, int times, uint16_t *VMAFGPU__RESTRICT line,
                                 uint16_t *VMAFGPU__RESTRICT out) {
@@ -21033,7 +21051,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Processes rows until none is left. The differences of a row are added after those of all rows above. */
+/* Processes rows until none is left. The differences of a row are added after the differences of all rows above. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -21123,9 +21141,9 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-/* ---- lanes: a chunk of pixels at once, one in each ----
+/* ---- lanes: a chunk of pixels together, one in each lane ----
  *
- * Uses the steps above, so the floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+ * This code uses the steps above, so its floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -21276,8 +21294,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative 2^-31 of where the float changes: of all
- * floats, those that it rounds incorrectly are less than 0.003 units in the last place away. */
+/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative distance of 2^-31 from the midpoint of
+ * two floats. The powers that it rounds incorrectly are less than 0.003 units in the last place from a midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -21382,8 +21400,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* If at most half of the pixels of a chunk differ, they are gathered until they fill a chunk. Results beyond the last
- * pixel are undefined. */
+/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ, these pixels are
+ * gathered until they fill a chunk. Results beyond the last pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -21444,7 +21462,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                       : NULL;
 }
 
-/* About one pixel in 10,000 is uncertain, and the list has a fixed size. */
+/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of these has a fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -21509,7 +21527,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the C library. Returns whether the difference changed. */
+/* Recomputes an entry of the list with the C library. Returns whether the difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -21521,8 +21539,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Recomputes the uncertain pixels; nearly all turn out to be right. If one does not, or if the list was too short, the
- * pair is processed again with the list of known differences, without duplicates. */
+/* Recomputes the uncertain pixels, nearly all of which turn out to be right. If a pixel was wrong, or if the list was
+ * too short, the pair is processed again with the list of known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                         vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
@@ -21602,8 +21620,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
- * After libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, the distorted picture by 5x5 taps. Each row of taps
- * is summed separately. The sums for the reference are exact.
+ * Based on libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, and the distorted picture by 5x5 taps. Each row of
+ * taps is summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21629,7 +21647,7 @@ VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
 
 enum {
     VMAFGPU__FLOAT_ANSNR_THREADS = 128,
-    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, in a column */
+    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, all in one column */
 };
 
 #endif
@@ -21642,10 +21660,10 @@ enum {
     VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH
 };
 
-/* Functions for rows, which have padded widths and margins. */
+/* Functions for rows, whose buffers have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* `along` filters a row of the distorted picture by three kinds of taps. `terms` computes the terms of signal and
-     * noise. */
+    /* along() filters a row of the distorted picture with each of the three rows of taps. terms() computes the terms of
+     * signal and noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -21682,7 +21700,7 @@ typedef struct vmafgpu__float_ansnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     vmafgpu__float_ansnr_strip *strips; /* one per thread */
-    float *sums[2];                     /* row sums: signal, noise */
+    float *sums[2];                     /* row sums of signal and noise */
 } vmafgpu__float_ansnr_task;
 
 static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
@@ -21852,7 +21870,7 @@ static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafg
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: what pixels add to signal and noise, then the sums ---- */
+/* ---- on a GPU: the terms of signal and noise for each pixel, then their sums ---- */
 
 enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
@@ -21964,17 +21982,17 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * After libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of the
- * previous reference are kept and blurred again: they take less memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of
+ * the previous reference are stored and blurred again: they need less memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero... */
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* ...and without */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* without motion_force_zero */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -22011,7 +22029,7 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows whose differences are summed together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows that are summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
@@ -22030,7 +22048,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. *reach: number of taps on either side of the centre. */
+/* Returns the blur filter. *reach becomes the number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -22048,7 +22066,7 @@ static void vmafgpu__float_motion_plane_size(const vmafgpu_config *c, int plane,
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
-/* Returns the width or height at scale 1, for chroma as for luma. */
+/* Returns the width or height of luma or chroma at scale 1. */
 static int vmafgpu__float_motion_half(int size) {
     return (int)(size * 0.5 + 0.5);
 }
@@ -22074,8 +22092,8 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still
- * available. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
+ * The state lasts from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -22083,8 +22101,8 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each
- * place. */
+/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` is the
+ * number of the row in each place. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -22096,12 +22114,12 @@ typedef struct vmafgpu__float_motion_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     const vmafgpu__float_motion_state *state;
-    const vmafgpu_frame *frame[2]; /* previous, current; previous is NULL if state->kept contains it */
-    int slot;                      /* index in state->kept for the current frame; -1: do not keep it */
+    const vmafgpu_frame *frame[2]; /* previous and current; previous is NULL if it is in state->kept */
+    int slot;                      /* index in state->kept for the current frame; -1 if it is not kept */
     int reach, plane, w, h;
     const float *taps;
     vmafgpu__float_motion_strip *strips;
-    float *sums; /* row sums; NULL: there is no previous frame */
+    float *sums; /* row sums; NULL if there is no previous frame */
 } vmafgpu__float_motion_task;
 
 static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e,
@@ -22194,7 +22212,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. lines: scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. `lines` is scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -22365,7 +22383,7 @@ static const vmafgpu__measure vmafgpu__float_motion_measure = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: what pixels differ by, then the sums ---- */
+/* ---- on a GPU: the differences of all pixels, then their sums ---- */
 
 enum {
     VMAFGPU__FLOAT_MOTION_DIFFERENCES,
@@ -22392,8 +22410,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. picture: a chroma plane of the previous and the current frame. Indices: plane,
- * scale. */
+/* Layout of the scratch of a pair. `picture` is a chroma plane of the previous and the current frame. The other arrays
+ * are indexed by plane, then scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -22425,8 +22443,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Writes identity tables for the columns and rows of chroma, then the tables of luma at scale 1, unless out is NULL.
- * *halved: start of the latter. Returns the number of entries. */
+/* Returns the number of table entries. The first tables are identity tables for the columns and rows of chroma. The
+ * tables of luma at scale 1 follow, from *halved on. The entries are written unless `out` is NULL. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -22443,8 +22461,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and the current frame to floats. This validates the samples of all
- * references. */
+/* Converts a chroma plane of the previous and the current frame to floats. This also validates the chroma samples of
+ * all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
     vmafgpu__float_planes_launch launch;
@@ -22459,7 +22477,7 @@ static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, cons
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, &launch);
 }
 
-/* Fills the members that the launches of all planes and scales share. */
+/* Fills the fields that the launches of all planes and scales share. */
 static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e,
                                        const vmafgpu__float_motion_places *layout, vmafgpu__blur_launch *launch) {
     const vmafgpu_config *c = work->context->config;
@@ -22496,7 +22514,8 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* Distorted chroma must be validated, too. The kernel for squares does that; its sums are not used. */
+    /* The chroma of distorted frames must also be validated. The kernel for squares does that; its sums are not
+     * used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
         check.functions += VMAFGPU__FLOAT_MOTION_CHECK;
@@ -22598,8 +22617,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float vif                                    vif in float
  * ================================================================================================
- * After libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the kernel of the next
- * scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
+ * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the filter of the
+ * next scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -22687,7 +22706,8 @@ enum {
     VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
+/* Returns the number of floats per line of a block of the shrink kernel. Lines contain even rows after the vertical
+ * pass. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -22720,19 +22740,19 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* Functions for rows, which have padded widths and margins. */
+/* Functions for rows, whose buffers have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
-    /* Computes FLOAT_ROWS weighted sums down the columns, for r, d, r r, d d and r d each. */
+    /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r r, d d and r d. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
                  float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* Filters such lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
+    /* Filters these lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
     void (*along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
 /* ---- what the options mean ---- */
 
-/* State from open to close. columns: source columns of the prescale. */
+/* State from open to close. `columns` are the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -22741,9 +22761,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* Returns the loss per distorted variance where the reference has only noise. libvmaf squares with powf(), which its
- * compilers replace by a product. powf() of the C library rounds some squares differently, and some compilers do not
- * replace it. */
+/* Returns the loss per variance of the distorted picture where the reference contains only noise. libvmaf squares with
+ * powf(), which its compilers replace by a product. Here the product is explicit, since powf() of the C library rounds
+ * some squares differently. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -22769,7 +22789,8 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* The smallest float that is not below the double: floats below one are below the other. */
+    /* Use the smallest float that is not below the double. Then a float is below the limit if it is below the
+     * double. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -22848,8 +22869,8 @@ enum { VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH 
 typedef struct vmafgpu__float_vif_strip {
     float *ring[2];                                             /* rows of scale 0, indexed by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
-    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* means of columns */
-    float *smooth;                                              /* smoothed row before it is halved */
+    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* weighted sums down the columns */
+    float *smooth;                                              /* a smoothed row, before it is halved */
     float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, denominators */
 } vmafgpu__float_vif_strip;
 
@@ -22865,7 +22886,7 @@ typedef struct vmafgpu__float_vif_task {
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* not a power of two: avoids cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* 16 more, to avoid a power of two and cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -23159,8 +23180,9 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* Computes the arguments of the logarithms of numerator and denominator. Where libvmaf takes no logarithm, they are 1
- * and 2, and `plain` contains the numerator; elsewhere `plain` is 0. Returns whether any logarithm is needed. */
+/* Computes the arguments of the logarithms of numerator and denominator. Returns whether any logarithm is needed. If
+ * libvmaf takes no logarithm for a pixel, its arguments are 1 and 2, and `plain` is its numerator. Otherwise `plain` is
+ * 0. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -23182,7 +23204,7 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         if (!vmafgpu__v_mask_all(is_noise)) {
             const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2),
                                   is_against = vmafgpu__v_greater32(zero, s12);
-            /* A negative gain needs no special case: s12 is negative, too, so the numerator is 0. */
+            /* A negative gain needs no special case: s12 is also negative, so the numerator is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
             gain = vmafgpu__v_drop32(is_flat, gain);
@@ -23240,7 +23262,7 @@ static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per scale what pixels add, and the next scale's pictures; then all sums ---- */
+/* ---- on a GPU: the terms of each scale and the pictures of the next one, then all sums ---- */
 
 enum {
     VMAFGPU__FLOAT_VIF_8,
@@ -23251,8 +23273,8 @@ enum {
     VMAFGPU__FLOAT_VIF_CHAINS
 };
 
-/* Layout of the scratch of a pair. picture: of scales 1 to 3, and of scale 0 after a prescale. terms, sums: numerator,
- * denominator. */
+/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
+ * `terms` and `sums` are those of numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -23298,8 +23320,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes the
- * tables of each prescale, columns and then rows, unless out is NULL. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if `e` is NULL. Unless `out`
+ * is NULL, writes the tables of each prescale: columns, then rows. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -23413,7 +23435,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* Each row of the prescaled picture is a row of the grid, which is limited to 65535 rows. */
+/* High pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);
@@ -23486,7 +23508,8 @@ VMAFGPU__COLD_END
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* A load from n elements before the middle is a mask: n lanes of ones, then zeros. Vectors have up to 32 lanes. */
+/* Table of masks. A load that begins n elements before the middle returns n lanes of ones, then zeros. Vectors have up
+ * to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -23648,9 +23671,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and 2y + 1 of the scale before,
- * and on some rows around: VIF reads 8, 4, 2 and 1 rows above and below. One or two rows more than needed do no harm.
- * The reference is stored only when motion has read the rows it replaces and the whole frame is known to be legal. */
+/* The chains and their inputs. Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and
+ * 2y + 1 of the previous scale and on rows around them: VIF reads 8, 4, 2 and 1 rows above and below. Some inputs are
+ * one or two rows larger than necessary. The reference is stored only when motion has read the rows that it replaces
+ * and the whole frame has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -23691,8 +23715,9 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* A single thread processes a strip completely before it goes on, for cache locality. Several threads begin with ADM,
- * because it has scratch memory for a few pieces at a time only. They leave motion to the end. */
+/* The order in which a single thread prefers the chains, then that of several threads. A single thread processes a
+ * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
+ * scratch memory for only a few pieces at a time. They process motion last. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -23711,7 +23736,7 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Processes the reference in pair[0]; if `with_pair`, also the distorted frames of all members. */
+/* Processes the reference in pair[0] and, if `with_pair`, the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -23740,7 +23765,7 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Reports the first illegal sample of a member's frame; VMAFGPU_OK if the frame was not checked or is legal. */
+/* Reports the first illegal sample of a member's frame. Returns VMAFGPU_OK if the frame was not checked or is legal. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
@@ -23825,7 +23850,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. Luma is in a member's `pair`. */
+/* Computes the standalone features of a pair. `cpu` is the member whose `pair` contains the luma. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -23858,7 +23883,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features with a `score` function, then the standalone features. Luma is in a member's `pair`. */
+/* Computes the features with a `score` function, then the standalone features. `cpu` is the member whose `pair`
+ * contains the luma. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -23869,7 +23895,7 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
     return result == VMAFGPU_OK && v->value_count ? vmafgpu__measure_pair(v, cpu, job, distorted) : result;
 }
 
-/* ---- the backend: the door ---- */
+/* ---- the backend: conversion of RGB frames ---- */
 
 enum { VMAFGPU__CONVERTED_REFERENCE, VMAFGPU__CONVERTED_PREVIOUS, VMAFGPU__CONVERTED_DISTORTED };
 
@@ -23906,7 +23932,7 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 #endif
 }
 
-/* Converts all frames of a job. *own becomes the job with the converted frames, which are in `frames`. */
+/* Converts all frames of a job. *own becomes a copy of the job that refers to the converted frames in `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
@@ -23928,7 +23954,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* Names the distorted frame for error messages if there are several. */
+/* Sets the name of a distorted frame for error messages if there are several. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -23979,12 +24005,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* If nothing can fail after the samples are checked, the reference is stored by a chain. */
+    /* If nothing can fail after the samples are checked, a chain stores the reference. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, half of the frame may be missing: copy all of it here. */
+    /* If config.parallel_for fails, parts of the stored frame may be missing: copy all of it here. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -23998,7 +24024,7 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return result;
 }
 
-/* ---- one reference against many ---- */
+/* ---- one reference with many distorted frames ---- */
 
 static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
@@ -24022,7 +24048,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts. On failure nothing changes; vmafgpu_push() reports the error. */
+/* Computes the sums of the next pair of all contexts. On failure nothing changes, and vmafgpu_push() reports the
+ * error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -24091,7 +24118,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Does nothing: the engine counts the history. */
+/* Does nothing: the engine counts the references before a pair. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -24100,12 +24127,12 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
-/* Whether a base is kept, for edits or for maps. */
+/* Whether the context stores a base, for edits or for maps. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size;
 }
 
-/* Return the number of map blocks per row and in total; 0 if there are no maps. */
+/* The next two functions return the number of map blocks per row and in total, or 0 if there are no maps. */
 static int vmafgpu__map_across(const vmafgpu_config *c) {
     return c->map_block_size ? vmafgpu__divide_up(c->width, c->map_block_size) : 0;
 }
@@ -24172,7 +24199,7 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with `head`. `head` also receives the pointers. */
+/* Lays out all memory of the backend as one block, which begins with *head. *head receives the pointers. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -24291,7 +24318,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns the number of positions to collect first: all before this one, since a pair is scored when submitted. */
+/* Returns how many positions must be collected first: all before this one, since a pair is scored when it is submitted.
+ * For a lent pair, CPU_PAIRS - 1 pairs before it can still be pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24302,7 +24330,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends planes for the caller's frames. A push reads them like any other frame, before it returns. */
+/* Lends buffers for a pair. The push reads them like other frames, before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -24338,7 +24366,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, it closes everything; the next pair retries. */
+/* Opens the CPU backend after a GPU failure. If memory is short, the backend is closed, and the next pair tries
+ * again. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -24378,8 +24407,8 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
- * Here is what all backends have in common. What a GPU cannot read: vmafgpu__why_unreadable() in >>gpu backend. Whether
- * memory is of the kind that the config promised: vmafgpu__check_memory_kind() in >>gpu frames.
+ * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend finds frames that a GPU cannot
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that memory is of the kind that the config states.
  */
 
 /* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
@@ -24493,7 +24522,7 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory are the ones lent for this position. The contents of all others are undefined. */
+/* Checks that frames in lent memory are the ones lent for this position. Other lent frames have undefined contents. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -24522,8 +24551,8 @@ VMAFGPU__COLD_END
  * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest are
- * bits of a range coder. The context of a bit selects its adaptive probability, in 1/2048. */
+/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest is the
+ * output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -24532,14 +24561,15 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* length - 2 is 8 or more; 16 or more */
+    uint16_t is_more[2]; /* whether length - 2 is at least 8; at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    uint16_t is_again[4][VMAFGPU__LZMA_STATES];  /* reuse a distance; not the last; not the 2nd; not the 3rd */
+    /* is_again[0]: a former distance is reused. The others: it is not the latest, not the 2nd, not the 3rd one. */
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
     vmafgpu__lzma_lengths lengths[2];            /* with a new distance; with a former one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
@@ -24575,7 +24605,7 @@ static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
     return bit;
 }
 
-/* Decodes a number of `bits` bits, highest first. The context of each bit consists of the bits before it. */
+/* Decodes a number of `bits` bits, highest first. The context of a bit is the bits before it. */
 static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 1;
     for (int i = 0; i < bits; i++)
@@ -24594,8 +24624,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. If `is_expected`, bits of `expected`, the byte after the copied data, are context while they
- * agree. */
+/* Decodes a literal. If `is_expected`, the bits of `expected`, the byte after the copied data, are part of the context
+ * until a bit differs. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -24609,7 +24639,7 @@ static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_e
     return value & 255;
 }
 
-/* Decodes a length minus 2, the shortest one. */
+/* Decodes a length and returns it minus 2, the minimum length. */
 static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *lengths, unsigned position) {
     if (!vmafgpu__lzma_bit(s, &lengths->is_more[0]))
         return vmafgpu__lzma_number(s, lengths->few[position], 3);
@@ -24618,7 +24648,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance minus 1. The slot has the two highest bits; from slot 14 on only the lowest four have contexts. */
+/* Decodes a distance and returns it minus 1. The slot contains the two highest bits and the number of other bits. From
+ * slot 14 on, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -24653,7 +24684,7 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
     uint32_t last[4] = { 0, 0, 0, 0 }; /* former distances, minus 1 */
-    unsigned state = 0;                /* the latest symbols; below 7: the last was a literal */
+    unsigned state = 0;                /* kinds of the latest symbols; below 7 if the last one was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -24710,7 +24741,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu; /* for the next byte, and with one to three bytes after it */
+    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte before k bytes */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -24733,12 +24764,12 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions, which a vendor fills from its library by name. Where the APIs differ in more than
- * names, the vendor has a function of its own (>>vendors). The rest of the engine does not depend on the vendor.
+ * The driver is a table of functions, which a vendor fills from its library by name. If the APIs differ in more than
+ * names, the vendor table has a function for it (>>vendors). The rest of the engine does not depend on the vendor.
  * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
-/* The same declarations as in windows.h, which may or may not be included. */
+/* These declarations are the same as in windows.h, which may or may not be included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24756,12 +24787,13 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #include <dlfcn.h>
 #endif
 
-/* Opens a library; with only_loaded, only if the process has loaded it already. With is_kept, it is never unloaded. */
+/* Opens a library. If only_loaded is set, the process must have loaded the library already. If is_kept is set, the
+ * library is never unloaded. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
     if (library && is_kept)
-        (void)LoadLibraryA(path); /* one reference more, which is never released */
+        (void)LoadLibraryA(path); /* one more reference, which is never released */
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
@@ -24824,8 +24856,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Name in the table, result, arguments, CUDA name, HIP name. NULL: not needed. A leading '?' marks functions that old
- * libraries may lack. Handles are opaque pointers, devices are ints, device addresses have 64 bits. */
+/* Each row contains the name in the table, the result, the arguments, the CUDA name and the HIP name. The name is NULL
+ * if the vendor does not need the function. A leading '?' marks functions that old libraries may lack. Handles are
+ * opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -24903,16 +24936,16 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is in flight; equal for both vendors. */
+/* Result of an event query while work is in flight, the same for both vendors. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
 
 /* Kernels for the driver to load, or a container of kernels for several devices. */
 typedef struct vmafgpu__image {
-    char *data; /* ends with NUL, because CUDA expects text; from the allocator */
+    char *data; /* allocated; ends with NUL, because CUDA expects text */
     size_t size;
-    const struct vmafgpu__blob *blobs; /* the compiled-in kernels, instead of `data` */
+    const struct vmafgpu__blob *blobs; /* compiled-in kernels, instead of `data` */
     char name[256];                    /* for messages */
 } vmafgpu__image;
 
@@ -24926,16 +24959,16 @@ typedef struct vmafgpu__vendor {
     int has_surfaces;                           /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;          /* compiled in; the last has no target; NULL: none */
+    const struct vmafgpu__blob *blobs;          /* compiled in; the last one has no target; NULL if none */
     int enter_function, copy_function;          /* functions that `enter` and `copy_rows` call, for messages */
-    size_t state_size;                          /* of the vendor's struct in vmafgpu__gpu's `state`; zero at first */
+    size_t state_size;                          /* of the vendor's struct, vmafgpu__gpu.state, initially zero */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* Acquires the device; `close` releases it. Returns 1 on success; on failure there may be a reason. */
+    /* open() acquires the device; returns 1 on success. On failure it may set `reason`. close() releases the device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
-    /* Make the device current on this thread; restore the previous one. */
+    /* enter() makes the device current on this thread; leave() restores the previous one. */
     int (*enter)(vmafgpu__gpu *g);
     void (*leave)(vmafgpu__gpu *g);
     /* Queries the properties of the current device; returns 1 on success. */
@@ -24945,10 +24978,11 @@ typedef struct vmafgpu__vendor {
                      size_t height, int is_on_peer, void *stream);
     /* Finds the device whose memory contains an address, if the driver reports it. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
-    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* or NULL */
-    /* Rates how well a blob for this target suits the device: 0 if it does not run, higher is better. */
+    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
+    /* Returns how well a blob for this target suits the device: 0 if the blob does not run; higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. To keep the data, a vendor sets `data` to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. A vendor that keeps the data sets image->data to
+     * NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
@@ -24956,7 +24990,7 @@ typedef struct vmafgpu__vendor {
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* If the program has loaded a driver library already, its streams and addresses belong to that one. */
+    /* Prefer a driver library that the program has loaded already: the program's streams and addresses belong to it. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -24993,7 +25027,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct; their declarations are hidden in strict modes */
+    /* dladdr() and its struct are declared here, since strict modes hide their declarations. */
     struct {
         const char *file;
         void *base;
@@ -25048,8 +25082,8 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file beside this code or the running program, or where `make install` puts it: in ../lib/vmafgpu from there,
- * or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is none. */
+/* Finds a file in the folder of this code or of the running program, or where `make install` puts it: in ../lib/vmafgpu
+ * relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is no such file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last folder is for libraries in lib/x86_64-linux-gnu. */
@@ -25075,28 +25109,29 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 #endif
 }
 
-/* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----
+/* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
  * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
- * size of the stream (0 if the blob is in the stream of the previous blob), the CRC-32 of the stream, and the offset
- * and size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are
- * text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
+ * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
+ * is 0 if the blob is in the stream of the previous blob. In compiled-in kernels the descriptions are a table and the
+ * streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
-/* An LZMA stream contains the blobs of similar devices in a row. It is unpacked up to the end of the wanted blob. */
+/* An LZMA stream contains the blobs of similar devices, one after another. It is unpacked up to the end of the wanted
+ * blob. */
 typedef struct vmafgpu__blob {
-    char target[16];               /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
+    char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
+    uint32_t is_text, packed_size; /* is_text: the stream is rows of TEXT_ROW characters and NUL */
     uint32_t crc;                  /* of the packed stream */
-    uint32_t at, size;             /* unpacked */
+    uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
 
 enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 24,
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for each four bytes; C99 allows strings of 4095 */
+    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 limits strings to 4095 */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -25109,7 +25144,8 @@ static int vmafgpu__is_container(const vmafgpu__image *image) {
     return image->size >= sizeof mark - 1 && !memcmp(image->data, mark, sizeof mark - 1);
 }
 
-/* Reads the descriptions of a container; returns the number of blobs, or -1 if it is truncated or damaged. */
+/* Reads the descriptions of a container. Returns the number of blobs, or -1 if the container is truncated or
+ * damaged. */
 static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *blobs) {
     const char *data = image->data;
     const size_t size = image->size;
@@ -25143,7 +25179,7 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
 }
 
 /* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
- * without '?' and '\\', which have a meaning of their own in C strings. */
+ * without '?' and '\\', which are special in C strings. */
 static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     const char *row = (const char *)rows;
     for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
@@ -25161,7 +25197,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Unpacks the k-th blob to an image; sets `reason` if it is damaged or memory is short. */
+/* Unpacks the k-th blob to an image. Sets `reason` if the blob is damaged or memory is short. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
                            char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -25206,7 +25242,7 @@ static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *ima
     return VMAFGPU_OK;
 }
 
-/* Returns VMAFGPU_ERROR_NOT_FOUND without a message if there is no such file. */
+/* Reads an image from a file. Returns VMAFGPU_ERROR_NOT_FOUND without a message if the file cannot be opened. */
 static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image, const char *path) {
     vmafgpu_result result = VMAFGPU_ERROR_NOT_FOUND;
     FILE *file = fopen(path, "rb");
@@ -25247,7 +25283,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Explains why there is no image, before any image has been tried. */
+/* Sets `reason` to the message for the case that there is no image to try. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -25258,7 +25294,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. This check avoids starting the driver, which is slow. */
+/* Whether there is an image to try. Without an image there is no need to start the driver, which is slow. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -25275,20 +25311,20 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * ================================================================================================
  * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
  * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
- * turn. The host waits only if the oldest slot is needed again while it is running.
+ * turn. The host waits only if the next slot is still running.
  *
- * Everything submitted (seeds, pairs, tails) has a position: collected <= retired <= launched <= submitted. The sums of
- * positions below `retired` are on the host.
+ * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
+ * launched <= submitted. The sums of positions below `retired` are on the host.
  *
  * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * reads the frames before; the ring of distorted frames has `in flight`. Both exist on the device, and in pinned host
- * memory for frames from pageable memory. A plane is overwritten only after everything that reads it is retired. The
- * pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
+ * also reads earlier references. The ring of distorted frames has `in flight` planes. Both exist on the device, and in
+ * pinned host memory for frames from pageable memory. A plane is overwritten only after everything that reads it is
+ * retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
 typedef struct vmafgpu__feature_device_state {
-    const vmafgpu__gpu_feature *feature; /* NULL: the context does not use this feature */
+    const vmafgpu__gpu_feature *feature; /* NULL if the context does not use this feature */
     void *functions[VMAFGPU__MAX_FUNCTIONS];
     int resident[VMAFGPU__MAX_FUNCTIONS];
     size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
@@ -25298,8 +25334,8 @@ typedef struct vmafgpu__feature_device_state {
 /* The kernels of the image, and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* luma, chroma; then both from surfaces */
-    void *surfaces;  /* of YUV */
+    void *pixels[4]; /* for luma, for chroma; then both for surfaces */
+    void *surfaces;  /* for YUV frames in surfaces */
     size_t transfer; /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
@@ -25310,23 +25346,23 @@ typedef struct vmafgpu__kernels {
 typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted; /* for the CPU if the GPU fails and `memory` is readable */
     int has_distorted;
-    int packed[2]; /* they are in our planes and known to be legal */
+    int packed[2]; /* whether each frame is in our planes, with legal samples */
     int history;
 } vmafgpu__item;
 
 /* The results of the GPU for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* illegal samples: bit 0 reference, 1 distorted; 2, 3 the same for chroma */
+    uint32_t illegal; /* bits for illegal samples: 0 reference, 1 distorted, 2 and 3 their chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
     void *streams[VMAFGPU__STREAMS];
-    void *arrived, *done;           /* events: frames are on the device; the batch is done */
+    void *arrived, *done;           /* events: all frames are on the device; the batch is done */
     void *branch[VMAFGPU__STREAMS]; /* events: a stream is done; none for the first stream */
     uint64_t scratch;               /* this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results; /* pinned; sums and `illegal` of each pair, `claimed`, words of each pair */
+    unsigned char *results; /* pinned: sums of all pairs, `illegal` of all, `claimed`, words of all */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
@@ -25347,25 +25383,25 @@ typedef struct vmafgpu__slot {
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void *state; /* of the vendor, after this struct */
+    void *state; /* the vendor's struct, after this one */
     void *library, *module;
     int device, has_device, is_inside;
     char name[128], architecture[32]; /* "gfx1100"; "sm_90" */
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a call failed; the note explains which */
-    int is_drained; /* and none of our work runs on it any more */
+    int is_dead;    /* a call failed; the note names it */
+    int is_drained; /* after that, none of our work runs on the device */
 
     int batch, queue;
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
-    int keeps_chroma;         /* a pair also depends on the previous reference's chroma */
+    int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
     int flight;               /* maximum number of pairs in flight */
     int ring, distorted_ring; /* planes of references and of distorted frames */
     int sample_bytes;         /* of packed planes */
     int is_plain;             /* the caller's samples have the packed form */
-    int is_packed;            /* and their planes can be read in place */
+    int is_packed;            /* is_plain, and the caller's planes can be read in place */
     int is_checked;           /* samples can be illegal */
     int has_surfaces;         /* frames may be surfaces and arrays */
     size_t results_size;
@@ -25373,7 +25409,7 @@ struct vmafgpu__gpu {
     int word_count;             /* per pair */
     size_t chroma_width;        /* bytes per row of a chroma plane */
     vmafgpu__lent_layout plane; /* layout of our copies of frames, on host and device */
-    size_t frame_size;          /* bytes of such a copy; without chroma if that is never copied */
+    size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
     uint64_t memory; /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
@@ -25383,7 +25419,7 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single; /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept; /* pageable; copies of frames in pinned memory, which the caller reuses */
+    unsigned char *kept; /* pageable; copies of frames in the caller's pinned memory */
 
     vmafgpu__item *items;       /* [ring] */
     vmafgpu__outcome *outcomes; /* [ring] */
@@ -25399,7 +25435,7 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend computes it. */
+/* Fills a map in host memory with NaN, because no backend will compute it. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
@@ -25442,7 +25478,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Every entry point makes the device current; leaving restores the caller's device. */
+/* Makes the device current. Every entry point calls this, and vmafgpu__gpu_leave(), which restores the caller's
+ * device. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -25464,7 +25501,7 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* Waits until earlier batches no longer read the caller's frames; after a failure they may still run. */
+/* After a failure earlier batches may still run: waits until they no longer read the caller's frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -25524,8 +25561,8 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Lets the GPU read a device plane before the kernels run. It writes a packed copy to `to` unless that is 0, and sets
- * the bits `illegal` of the pair if a sample is illegal. */
+/* Lets the GPU read a device plane before the kernels run. The GPU writes a packed copy to `to` unless `to` is 0, and
+ * sets the bits `illegal` of the pair if a sample is illegal. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -25570,7 +25607,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills the launch arguments for all frames of one kind; returns their number. */
+/* Fills the launch arguments for all frames of one kind and returns the number of these frames. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -25732,8 +25769,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to its place in our copy.
- * With a negative pitch it copies row by row. */
+/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to our copy of the frame. If
+ * the pitch is negative, each row is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -25803,7 +25840,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Repeats work of a feature for the pairs of a finished batch while it asks for that, before results are visible. */
+/* Recomputes pairs of a finished batch as long as the feature requests it. Results become visible only afterwards. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -25854,7 +25891,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* All streams start when the frames have arrived. The first one gets its work last and ends when all are done. */
+/* Launches the kernels of a batch. All streams start when the frames are on the device. The first stream gets its work
+ * last and waits for the others. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -25884,7 +25922,7 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses, for an image that has this form of kernels; returns their number. */
+/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -25921,7 +25959,7 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) 
     return NULL;
 }
 
-/* Appends a part to a layout; returns its offset. */
+/* Appends a part to a layout and returns the offset of the part. */
 static size_t vmafgpu__append(size_t *size, size_t part) {
     const size_t at = *size;
     *size = (size_t)vmafgpu__round_up(at + part, 256);
@@ -25969,7 +26007,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory of the functions that need it, and finds how many of their blocks run at once. */
+/* Requests the shared memory of the functions that need it, and queries how many of their blocks run at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -25977,7 +26015,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* Kernels that the driver compiled from PTX may support only smaller blocks than machine code. */
+        /* A kernel that the driver has compiled from PTX may not support blocks as large as those of machine code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -26026,7 +26064,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* The previous frames that a pair depends on: two references, one distorted frame. Those not needed have no data. */
+/* The previous frames that a pair depends on: two references and one distorted frame. `data` is NULL if a frame is not
+ * needed. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
 /* Adds a pair, whose planes are being transferred, to the batch of the slot. */
@@ -26053,7 +26092,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame submitted earlier: in the current batch, or in its plane. */
+/* Finds a frame that was submitted earlier: in the current batch, or in its plane of the ring. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26089,8 +26128,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. `earlier` is the event of the previous batch if this batch
- * uses frames that were uploaded with earlier ones, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. `earlier` is an event of the previous batch if this batch uses
+ * frames that were uploaded with earlier batches, otherwise NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -26115,7 +26154,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         slot->imports.bit_depth = v->config.bit_depth;
         vmafgpu__gpu_launch(v, g->kernels.import, &shape, slot->streams[0], &slot->imports);
     }
-    /* After this wait the frames of all earlier batches have arrived too. */
+    /* After this wait the frames of all earlier batches are on the device, too. */
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
@@ -26135,7 +26174,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copies the frames that the next batch depends on, because the caller may overwrite the originals. */
+    /* Copy the frames that the next batch depends on, because the caller may overwrite the originals. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -26158,7 +26197,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
 
-/* Returns the words of a place in the ring; NULL if no feature has words. */
+/* Returns the words at a place in the ring, or NULL if no feature has words. */
 static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
@@ -26174,7 +26213,7 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest running batch if it is done; waits for it if `wait` is set. */
+/* Fetches the results of the oldest running batch if that batch is done. If `wait` is set, waits for the batch. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -26212,7 +26251,7 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the slot to fill; waits for its previous batch. */
+/* Returns the slot to fill, after waiting for its previous batch. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -26245,7 +26284,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0; /* previous frames that the CPU has */
+    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -26260,7 +26299,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* That pair fails itself, and vmafgpu__is_spoilt() discards this one. */
+        /* An illegal earlier frame: its own pair fails, and vmafgpu__is_spoilt() discards this one. */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -26273,9 +26312,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
  * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
-    VMAFGPU__STAGE_NONE,   /* the GPU copies it, or reads it in place */
-    VMAFGPU__STAGE_COPY,   /* it is copied to our plane and checked */
-    VMAFGPU__STAGE_CONVERT /* it is lent, so already in our plane, but not packed */
+    VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
+    VMAFGPU__STAGE_COPY,   /* the CPU copies the frame to our plane and checks it */
+    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is in our plane, but it is not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -26283,18 +26322,19 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* it belongs to a pair that is scored, so VIF reads it */
+    int is_scored;              /* the frame belongs to a pair that is scored, so VIF reads it */
     int has_chroma;             /* chroma is needed */
     uint32_t illegal;           /* bits to set in the outcome */
     int is_on_peer;             /* in memory of another GPU */
-    int was_packed;             /* it is packed whatever the config states */
-    int is_trusted;             /* it has been checked */
-    vmafgpu_frame surfaces;     /* created for its arrays */
-    /* Results: the frame for the CPU, whether it is our plane and known to be legal, and the addresses for kernels. */
+    int was_packed;             /* the frame is packed, whatever the config states */
+    int is_trusted;             /* the samples have been checked */
+    vmafgpu_frame surfaces;     /* surfaces created for the arrays of the frame */
+    /* Results. `use`: the frame for the CPU; is_ours: it is in our plane; is_packed: that plane is packed and legal.
+     * `target`: the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
-    int bad_row; /* first row with an illegal sample; atomic */
+    int bad_row; /* atomic: first row with an illegal sample */
     vmafgpu__target target;
 } vmafgpu__upload;
 
@@ -26336,9 +26376,9 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
-    int count, pieces; /* number of frames; pieces per frame */
-    int next;          /* next piece; atomic, so that slow threads take fewer */
-    int only_checks;   /* lent frames are checked completely before they are converted in place */
+    int count, pieces; /* `count`: number of frames; `pieces`: per frame */
+    int next;          /* atomic: next piece; slow threads process fewer pieces */
+    int only_checks;   /* only check lent frames, which are converted in place afterwards */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -26347,15 +26387,16 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
         seen = vmafgpu__atomic_get(&a->bad_row);
 }
 
-/* Copies data with non-temporal stores, because the GPU reads it next, and prefetches the next page, where hardware
- * prefetchers stop. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words; 0 without `words`. */
+/* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
+ * prefetchers stop at the end of a page. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if
+ * `words` is set, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be past the frame: prefetches do not fault. */
+        /* The address may be outside of the frame, since prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -26476,8 +26517,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
 }
 
 /* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
- * Returns the addresses for the kernels. If samples are unchecked, VIF checks those that it reads, an import the
- * others. */
+ * Returns the addresses for the kernels. Unchecked samples are checked by VIF if it reads them, otherwise by an
+ * import. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -26526,7 +26567,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes where needed and starts all transfers, unless the GPU failed or a frame is refused. */
+/* Copies frames to our planes if necessary, and starts all transfers unless the GPU has failed or a frame is
+ * refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -26563,7 +26605,8 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns the number of positions to collect first. Our planes stay in use until then: the CPU may need them. */
+/* Returns how many positions must be collected first. Our planes stay in use until then, because the CPU may need
+ * them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
@@ -26581,7 +26624,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends our planes of this position. */
+/* Lends our planes for this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -26658,7 +26701,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome, with their position if `item` has the frame in host memory. */
+/* Reports the illegal samples of an outcome, with their position if the frame of `item` is in host memory. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -26675,7 +26718,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
-/* Computes the values of a pair from the words that the kernels wrote. */
+/* Computes the values of a pair from the words that the kernels have written. */
 static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -26718,8 +26761,8 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* A detached pair uses the next slot alone; a batch being filled is launched first. It uses the planes of the next
- * position that is not lent, which are free until that pair is pushed. */
+/* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
+ * next position that is not lent. These planes are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -26762,7 +26805,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after those of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after the words of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -26785,7 +26828,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* transfers of a batch that is discarded */
+    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -26795,7 +26838,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* Returns how many positions have been scored. */
+/* Returns how many leading positions have been scored. */
 static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
@@ -26806,8 +26849,8 @@ static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns how many positions no longer need the caller's frames. A frame in pinned memory is needed as long as a later
- * pair, up to `history` after it, may have to be computed on the CPU. */
+/* Returns how many leading positions no longer need the caller's frames. A frame in pinned memory is needed as long as
+ * one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -26820,7 +26863,7 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether frames are kept with chroma. If whole pairs are kept, their chroma will be checked again. */
+/* Whether copies of frames include chroma. If pairs are copied, their chroma is checked again. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -26849,7 +26892,8 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies these frames, so that the caller may reuse the frames of all scored pairs. */
+/* Copies the frames in pinned memory that later pairs depend on. Then the caller can reuse the frames of all scored
+ * pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
@@ -26882,7 +26926,7 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
-/* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
+/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
@@ -26974,7 +27018,7 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
     }
 }
 
-/* Loads an image, or the best blob of it. */
+/* Loads an image or, if it is a container, its best blob. */
 static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
                                size_t size) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
@@ -27013,7 +27057,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns each extractor its words; returns the number of words per pair. */
+/* Assigns words to each extractor. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -27024,7 +27068,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out device and pinned memory for this queue length; sets the sizes, and the addresses once it is allocated. */
+/* Lays out device and pinned memory for this queue length. Sets the sizes and, once memory is allocated, the
+ * addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -27090,18 +27135,20 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer, so larger batches save the ends of launches, in a small part of memory. */
+     * device memory need no transfer. Then larger batches are faster, since there are fewer launches, and a part of the
+     * GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
         SHORTEST_QUEUE = 2,
         PART = 64,
-        LONG_RUN = 32
-    }; /* pairs in flight */
+        LONG_RUN = 32 /* pairs in flight */
+    };
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* so larger batches are possible */
-    /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
-     * batches are longer; with more batches in flight there would be more streams than hardware queues. */
+    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
+    /* With several GPUs a run has as many pairs as are in flight, and the references before a run are also submitted.
+     * So longer runs save work. Batches are larger for this: with more batches in flight there would be more streams
+     * than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit of device memory for the default batch and queue. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -27172,7 +27219,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Allocates everything on the device and for pairs in flight, except the kernels. The device must be current. */
+/* Allocates all memory, streams and events of the backend, except the kernels. The device must be current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
@@ -27209,7 +27256,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees what vmafgpu__gpu_furnish() allocated, even after a failure. Returns 1 if all calls succeeded. */
+/* Frees everything that vmafgpu__gpu_furnish() has allocated, even after a failure. Returns 1 if all calls succeed. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -27245,7 +27292,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the size of struct vmafgpu__gpu, the vendor's state and that of edits; sets the pointers of `g` if any. */
+/* Returns the total size of struct vmafgpu__gpu, the vendor's state and the state of edits. Sets the pointers of `g` to
+ * these unless `g` is NULL. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -27259,12 +27307,13 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     self-test of a GPU
  * ================================================================================================
- * Before the memory of a context is allocated, a context of the same kind scores a small picture with the same kernels.
- * The sums must be equal to those of the CPU.
+ * Before the memory of a context is allocated, a test context with the same features scores a small picture with the
+ * same kernels. The sums must be equal to those of the CPU.
  */
 
-/* Returns a sample of a test frame. The reference is noise; in stripes, the distorted frame replaces, mixes or enhances
- * it. For CAMBI most of the picture has bands. Rows below luma are chroma, which is noise. */
+/* Returns a sample of a test frame. The reference is noise. In stripes, the distorted frame replaces, mixes or
+ * amplifies this noise. If CAMBI is used, most of the picture contains bands instead. Rows below luma are chroma, which
+ * is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -27289,7 +27338,7 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
                                : (uint32_t)(enhanced<0 ? 0 : enhanced>(int32_t) most ? (int32_t)most : enhanced);
 }
 
-/* Draws a test frame, all `size` bytes with padding and chroma. */
+/* Draws a test frame: all `size` bytes, including padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
     const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes,
@@ -27321,7 +27370,8 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size; returns 0 if its features do not support it or would need other kernels. */
+/* Plans the context for another size. Returns 0 if the features do not support this size or would need other
+ * kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -27329,7 +27379,7 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window decides which kernels are used. */
+    /* The window determines which kernels are used. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
@@ -27342,8 +27392,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames `space` bytes apart; the distorted frame is last. Its rows are not aligned to 16 bytes, so that
- * the GPU has to import it. If pitch is 0, the frames are RGB. */
+/* Sets up test frames `space` bytes apart; the distorted frame is last. The rows of the distorted frame are not aligned
+ * to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -27360,7 +27410,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (cpu is 0) or the CPU; `sums` receives those of the last pair. */
+/* Scores the test frames on the GPU (cpu is 0) or the CPU. `sums` receives the sums of the last pair. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -27380,7 +27430,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames in arrays; only the import kernels differ. VMAFGPU_ERROR_BACKEND: no arrays. */
+/* Scores copies of the test frames in arrays; only the import kernels differ. Returns VMAFGPU_ERROR_BACKEND if the
+ * device does not support these arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -27471,7 +27522,7 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
         g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
 }
 
-/* Scores the test frames on both backends and compares them. If pitch is 0, they are RGB. */
+/* Scores the test frames on both backends and compares the results. If pitch is 0, the frames are RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch,
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -27531,7 +27582,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test on a context that is otherwise equal to `v`. The device must be current. */
+/* Runs the self-test on context `t`, which otherwise equals `v`. The device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -27656,7 +27707,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that is never unloaded is loaded only if there are kernels. Otherwise report a missing driver first. */
+    /* If the library would never be unloaded, load it only if there are kernels. Otherwise report a missing driver
+     * first. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -27691,9 +27743,9 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     if (!g)
         return;
     if (g->library) {
-        /* After a failure, too, free as much as possible. */
+        /* Free as much as possible, also after a failure. */
         const int is_inside =
-            /* The first failure may be an earlier error. */
+            /* Try twice, since the first call may report an earlier error. */
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);
         (void)vmafgpu__gpu_clear(v, is_inside);
         if (is_inside && g->module)
@@ -27771,7 +27823,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #endif
 
 /* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form that the image can have; its kernels show which one it has. */
+ * the best form that the image can have; the names of its kernels show which form it has. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -27906,7 +27958,7 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices of its major version and at least its minor version, PTX on all later devices. */
+/* Machine code runs on devices with its major version and at least its minor version. PTX runs on all later devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -27923,7 +27975,7 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete: `make blobs` appends a last line to it. */
+/* Whether PTX is complete: `make blobs` appends a comment as its last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
@@ -27940,7 +27992,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether the name at `at`, which follows ".entry " in PTX, is that of a wanted kernel. */
+/* Whether `at`, the text after ".entry " in PTX, begins with the name of a wanted kernel. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -28062,12 +28114,12 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
+/* ---- AMD: images are code objects (ELF), one for each target; a bundle contains several ---- */
 
 /* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
     int caller_device; /* of the calling thread */
-    int is_clean;      /* the thread had no error before it called us */
+    int is_clean;      /* the thread had no pending error before the call */
     char *image;       /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
@@ -28075,7 +28127,7 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Querying the error also starts the runtime. */
+/* Starts the runtime. Querying the pending error also starts it. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -28089,7 +28141,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors of our calls, such as that an event is not ready, so that the caller does not see them. */
+/* Clears errors of our calls, such as an event that is not ready, so that the caller does not see them. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -28127,7 +28179,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The struct of properties changed its layout with version 6 of the library. These are the offsets of what is read. */
+/* The layout of the struct of properties has changed in version 6 of the library. `layouts` contains the offsets of the
+ * fields that are read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -28156,14 +28209,14 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++; /* features follow, as in "gfx90a:sramecc+:xnack-" */
+        length++; /* a colon and features follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
     vmafgpu__message(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
                      version / 100000 % 100, version % 100000, g->architecture);
     g->context.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
-    /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
+    /* Kernels for gfx9 have waves of 64 lanes, and all others have waves of 32. */
     if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
     vmafgpu__message(reason, size, "device is not supported ('%s', waves of %d lanes)", g->architecture,
@@ -28178,7 +28231,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* In all versions the attributes begin with the kind of memory and the device. */
+/* The attributes begin with the kind of memory and the device in all versions of the library. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -28195,7 +28248,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether a target is that of the device. Features after a colon are ignored; the driver checks them. */
+/* Whether a target is the target of the device. Features after a colon are ignored; the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -28226,8 +28279,8 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang: a signature, the number of entries, then the offset, size
- * and name of each, such as "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle as written by clang. A bundle contains a signature, the number of entries,
+ * then the offset, size and name of each entry. An example of a name is "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -28247,7 +28300,7 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle by its code object for the device; returns 0 and a reason if there is none. */
+/* Replaces a bundle by its code object for the device. If there is none, returns 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -28363,7 +28416,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
+/* Opens a GPU that the config allows. If none can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
@@ -28389,14 +28442,14 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, with
- * a backend. Units get runs of consecutive positions, GPUs in turn. A submitted frame has a place in its unit. The
- * first pairs of a run depend on references before the run. These are handed over: when they are submitted to their own
- * unit, they are also submitted to the unit of the later run, so no frame has to be kept. Their places precede those of
- * the run, and their sums are dropped.
+ * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context with its own backend and
+ * otherwise like the caller's. Units get runs of consecutive positions, and GPUs get them in turn. Each submitted frame
+ * has a place in its unit. The first pairs of a run depend on references before the run. These references are handed
+ * over: they are submitted to their own unit and to the unit of the later run, so no frame has to be kept. Their places
+ * precede those of the run, and their sums are discarded.
  *
- * Runs are dealt as far ahead as handing over and lending need. A dealt run never changes its unit. If a GPU fails, the
- * CPU scores its runs (vmafgpu__take_over()), and it gets no further runs while another GPU works.
+ * Runs are dealt as far ahead as handing over and lending require. A dealt run never changes its unit. If a GPU fails,
+ * the CPU scores the runs of that GPU (vmafgpu__take_over()), which gets no further runs while another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -28408,17 +28461,17 @@ typedef struct vmafgpu__unit {
 /* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
     int unit;
-    int handed;         /* references handed over, 0..2 */
+    int handed;         /* number of references handed over, 0..2 */
     int64_t first, end; /* positions */
     int64_t place;      /* of the first position */
 } vmafgpu__deal;
 
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
-    vmafgpu *context; /* the future unit; NULL if none is being opened */
+    vmafgpu *context; /* the future unit, or NULL */
     char *borrowed;   /* copies of the data that its config points to */
     vmafgpu_result result;
-    int is_over; /* atomic */
+    int is_over; /* atomic: the thread has finished */
 #ifndef VMAFGPU_NO_THREADS
     vmafgpu__thread thread;
 #endif
@@ -28429,10 +28482,10 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* in `deals`: that of the next position to collect; one past the last */
+    int64_t oldest, newest;                  /* indices of deals: of the next position to collect; after the last */
     int64_t submitted, collected;            /* positions */
     char name[256];                          /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0]: in the background */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0] also in the background */
 };
 
 /* ---- units ---- */
@@ -28483,7 +28536,7 @@ static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     return result;
 }
 
-/* Sets the device name: "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
+/* Sets the device name, such as "NVIDIA H200", "NVIDIA H200 x2" or "NVIDIA H200, NVIDIA H100". */
 static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     const char *first = f->units[0].context->gpu->name;
     int is_same = 1;
@@ -28511,7 +28564,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread; returns its context, whether or not it could be opened. */
+/* Waits for the thread. Returns its context, whether or not the context could be opened. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -28520,7 +28573,7 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* Copies the texts and kernels of the config, because the caller's may be freed after vmafgpu_open(). */
+/* Copies the texts and kernels of the config, because the caller may free the originals after vmafgpu_open(). */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -28545,7 +28598,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU opened in the background to the units, or notes why there is none. `wait`: waits for the thread. */
+/* Adds the GPU that was opened in the background to the units, or sets the note. Waits for the thread if `wait` is
+ * set. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -28559,7 +28613,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* without threads, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if no threads can be started, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -28568,7 +28622,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
-/* Starts to open the GPU in the background; returns 0 if that is impossible. */
+/* Starts to open the GPU in the background. Returns 0 if that is impossible. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -28584,7 +28638,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts to open all of config.gpu.devices except the first. The first GPU calls this from the thread that opens it. */
+/* Starts to open all of config.gpu.devices except the first. The first unit calls this when its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -28604,7 +28658,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context that a thread has opened or failed to open for device i; NULL if the caller must open it. */
+/* Returns the context that a thread has opened, or has failed to open, for device i. Returns NULL if the caller must
+ * open the device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -28612,7 +28667,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
     vmafgpu *t = vmafgpu__end_opening(v, o);
     *result = o->result;
     if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
-        vmafgpu__end_unit(v, t); /* the thread tried any vendor; all GPUs must be of the first GPU's vendor */
+        vmafgpu__end_unit(v, t); /* the thread has tried all vendors, but all GPUs must have the vendor of the first */
         return NULL;
     }
     if (t->error[0])
@@ -28639,13 +28694,13 @@ static void vmafgpu__end_openings(vmafgpu *v) {
 }
 #endif
 
-/* ---- the deal ---- */
+/* ---- runs and their units ---- */
 
 static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run: working GPUs in turn; if there is none, the last unit continues. */
+/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the last unit continues. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -28654,8 +28709,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run: the pairs in flight of a GPU, in whole batches including the references handed over, so
- * that one GPU computes while others are filled. The CPU gets single pairs, because a GPU may be open next. */
+/* Returns the length of a run. The run of a GPU and the references handed over to this GPU fill all its batches in
+ * flight. So this GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open for
+ * the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -28664,7 +28720,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until one contains the position. Another unit gets a run only if references can still be handed over. */
+/* Deals runs until a run contains the position. A run goes to another unit only if references can still be handed
+ * over. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -28699,7 +28756,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit or gets a reference there; NULL if not dealt yet or collected. */
+/* Returns the run of a place of a unit, which may be the place of a reference handed over. Returns NULL if the run is
+ * not dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -28709,14 +28767,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether the reference at this place is handed over. */
+/* Whether the place of a unit is that of a reference handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Returns the number of positions that must be collected before a unit can accept a place. References handed over do
- * not count: their sums can be dropped at any time. */
+/* Returns how many positions must be collected before a unit can accept a place. References handed over do not count:
+ * their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -28731,7 +28789,7 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns the number of positions that must be collected first. It also deals the runs. */
+/* Returns how many positions must be collected first. This function also deals the runs. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -28768,7 +28826,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* drop the sums of references handed over */
+    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of references handed over */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -28776,7 +28834,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Finds frames in the memory of another GPU than the unit's, and sets the bits vmafgpu__job.peer. */
+/* Sets the bits vmafgpu__job.peer for frames in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -28797,13 +28855,14 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in planes lent by the unit, which has converted them to the packed form. */
+/* Whether a frame is in lent buffers of the unit, which has converted them to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. This must succeed, so it retries without config.parallel_for. */
+/* Submits a reference to the unit of a later run. This must succeed, so a failed call is repeated without
+ * config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -28861,7 +28920,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
         if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
-    if (position + 1 == own->end && t->gpu) { /* the batch is unlikely to be filled soon */
+    if (position + 1 == own->end && t->gpu) { /* the next pairs go to other units: launch the incomplete batch */
         vmafgpu__gpu_enter(t);
         vmafgpu__launch_filling(t);
         vmafgpu__gpu_leave(t);
@@ -28883,7 +28942,7 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until the references handed over have arrived, because their frames are borrowed too. */
+/* Waits until all references handed over are on their GPUs, because the caller may reuse their frames. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -28894,8 +28953,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many leading positions have frames that no unit needs. A run does not depend on earlier runs of its
- * unit. */
+/* Returns how many leading positions have frames that no unit needs any more. Runs do not depend on earlier runs of
+ * their unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -28928,7 +28987,7 @@ static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
     return 0;
 }
 
-/* Whether a GPU gets the first pair. */
+/* Whether the first unit is a GPU. */
 static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
     return f->units[0].context->gpu != NULL;
 }
@@ -28940,7 +28999,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a device frame; the first GPU decides for all. */
+/* Checks a device frame. The check of the first GPU applies to all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -28972,7 +29031,7 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* Describes the first GPU that works, or the first one if all have failed. The backend name is that of the unit for the
+/* Describes the first GPU that works, or the first GPU if all have failed. The backend name is that of the unit for the
  * next pair; a failed GPU is ignored while others work. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
@@ -29000,7 +29059,7 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. The planes up to its last lent place are in use. */
+/* Scores a single pair on the unit of the next position. Planes up to the last lent place of that unit are in use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29050,7 +29109,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th of config.gpu.devices. With threads, opening the first one starts those that open the others. */
+/* Opens the i-th of config.gpu.devices. If threads are available, opening the first device starts threads that open the
+ * others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -29086,8 +29146,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all of config.gpu.devices, or with VMAFGPU_ALL_DEVICES those that work. Returns VMAFGPU_ERROR_BACKEND with a
- * note if there is none, or if one of a list fails. */
+/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. Returns VMAFGPU_ERROR_BACKEND and
+ * sets the note if no GPU works, or if a GPU of the list fails. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29112,7 +29172,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     return vmafgpu__fleet_furnish(v);
 }
 
-/* Opens the CPU, and starts to open a GPU in the background. */
+/* Opens the CPU backend, and starts to open a GPU in the background. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     (void)v;
@@ -29127,7 +29187,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* so that a pair is short when the GPU becomes ready */
+        t->config.threads = t->config.gpu.copy_threads; /* with all threads, a pair ends soon after the GPU is open */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -29135,7 +29195,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* Opens a fleet; returns VMAFGPU_AGAIN if that is impossible but not required. */
+/* Opens a fleet. Returns VMAFGPU_AGAIN if that is impossible, but not required. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
@@ -29190,7 +29250,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 enum { VMAFGPU__FEATURES = sizeof vmafgpu__features / sizeof *vmafgpu__features };
 typedef char vmafgpu__features_fit[(int)VMAFGPU__FEATURES <= (int)VMAFGPU__MAX_FEATURES ? 1 : -1];
 
-/* Returns NULL if there is no feature of this name. */
+/* Returns the feature with this name, or NULL. */
 static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const char *end) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++)
         if (vmafgpu__text_equal(name, end, vmafgpu__features[i].name))
@@ -29198,7 +29258,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* Finds the feature and the column for an input name of a model. */
+/* Returns the feature for an input name of a model, and the column of the feature in *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
         const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be on by default */
@@ -29324,7 +29384,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not computed yet, with a NaN of special bits. */
+/* Marks values as not computed yet, by a NaN with special bits. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -29354,26 +29414,26 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* Returns how many frames after a failed one have no score because of it. */
+/* Returns how many frames after a failed frame have no score because of the failure. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* Whether a frame has no score because it failed, or a frame that it depends on. Only the last failure is stored. That
- * is sufficient, because no more frames than motion looks ahead are collected before a row is emitted. */
+/* Whether a frame has no score because this frame, or a frame that it depends on, has failed. Only the last failure is
+ * stored. This is sufficient: a row is emitted before more frames are collected than motion looks ahead. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
 }
 
-/* Appends the value of a temporal extractor for the frame at that position, which must be the next one. */
+/* Appends the value of a temporal extractor for the frame at `position`, which must be the next position. */
 static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                 int64_t position, vmafgpu__temporal_state *temporal_state) {
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
-/* Completes the row of a single pair from its sums. `position` is 1 with a previous reference, otherwise 0. `after` has
- * the sums of the following reference, or is NULL. */
+/* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
+ * `after` contains the sums of the following reference, or is NULL. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -29394,8 +29454,8 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live these are computed on a copy of the state, as for
- * the last frame of a clip; the state itself continues with the values that the whole clip has. */
+/* Writes the temporal features of the next position. With config.live they are computed from a copy of the state, as
+ * for the last frame of a clip. The state itself continues with the values of the whole clip. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -29409,7 +29469,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes the positions whose temporal features are known, in order; predicts and delivers scored pairs. */
+/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs, and
+ * passes them to config.on_score. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -29455,7 +29516,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Collects the sums of the frames that the backend has finished; waits for those before position `until`. */
+/* Collects the sums of the frames that the backend has finished. Waits for the frames before position `until`. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -29478,7 +29539,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* Another pair may fail before this row is emitted, and only the last failure is stored. */
+            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result is
+             * only the last one. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -29497,18 +29559,18 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>edits                                        sums of a changed rectangle
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of the samples that depend on the rectangle, plus the new ones. The level's own functions compute both.
- * A TILE is the part of a picture around the changed samples. It is scored like a small picture; the base and all
- * candidates are distorted pictures of one job. At an edge of the tile that is not an edge of the picture, reflection
- * is wrong, for the base and the candidates alike. Tiles are so large that no sample that depends on the rectangle
- * reads across such an edge. So the difference is exact.
+ * contributions of samples that depend on the rectangle, plus the new ones. The functions of the instruction set level
+ * compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture. The base
+ * and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this is also
+ * an edge of the picture. It is equally wrong for the base and the candidates. Tiles are so large that no sample that
+ * depends on the rectangle also depends on reflection at such an edge. So the difference is exact.
  *
- * If the columns or rows first..end-1 of the input of a scale change, these change in the scale (reflection adds
- * nothing):
+ * If columns or rows first..end - 1 of the input of a scale change, the following change in the scale. Reflection does
+ * not add others.
  *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
  *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are kept. The base is in the planes of the CPU backend:
+ * ADM sums are rounded per row, so the row sums of the base are stored. The base is in the planes of the CPU backend:
  * luma of the pair, VIF pictures, ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
@@ -29524,8 +29586,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all of one rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* pixels; for smaller frames tiles have the frame's width or height */
+    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all with the same rectangle */
+    VMAFGPU__EDIT_SMALL = 64     /* up to this width or height in pixels, a tile covers the whole frame */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -29546,10 +29608,10 @@ typedef struct vmafgpu__editor {
     vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* of the whole frame with each candidate */
     vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
     void *vif_scratch, *adm_scratch;
-    void *map_scratch;            /* for the plain C code of ADM, frame width */
-    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF, frame width */
-    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it were the reference; kept zero */
-    vmafgpu_block *blocks;        /* a row of blocks, if only shares are wanted */
+    void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
+    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
+    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it equalled the reference; zero between uses */
+    vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -29565,9 +29627,9 @@ struct vmafgpu__edits {
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: first edit not taken yet; atomic */
+    int count, next; /* next: atomic, first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed; `count` and `next` are then rows of blocks. */
+    /* The map being computed. For a map, `count` and `next` are numbers of rows of blocks. */
     vmafgpu_block *blocks;
     float *shares;                  /* instead of `blocks` */
     double slopes[VMAFGPU__SLOPES]; /* of the base */
@@ -29609,7 +29671,7 @@ static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y,
     return t->data + (y - t->at.of[1].first) * t->pitch + (ptrdiff_t)(x - t->at.of[0].first) * element;
 }
 
-/* Copies the samples at r between tiles that both contain them. */
+/* Copies the samples in rectangle r from one tile to another. Both tiles must contain r. */
 static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r,
                                int element) {
     const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
@@ -29618,7 +29680,7 @@ static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *fro
                vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
 }
 
-/* ---- the base's planes ---- */
+/* ---- the planes of the base ---- */
 
 static vmafgpu__tile vmafgpu__edit_luma(const vmafgpu__cpu *cpu, int frame) {
     return vmafgpu__tile_of(cpu->staging_buffer[frame], (ptrdiff_t)cpu->row_bytes);
@@ -29642,7 +29704,7 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the samples that the statistics of a changed range depend on, and some more to start at an even one. */
+/* Returns the range of samples that the statistics of a changed range depend on. The range starts at an even sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -29727,13 +29789,13 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* Returns the input samples of a scale that these coefficients cover. */
+/* Returns the range of input samples of a scale that the coefficients `bands` cover. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes: two more on either side, of which the outer ones are wrong. If the
- * band is too small for that, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes, with two more coefficients on either side. The outer ones of these are
+ * wrong. If the border of the band is too small for them, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -29743,7 +29805,7 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: row sums if it has a region, and low-pass bands of the candidates if `makes_low`. */
+/* Computes a tile of bands: row sums if has_region, and low-pass bands of the candidates if makes_low. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29760,7 +29822,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Borders that exclude everything, or the margin of the tile. */
+    /* Without a region, the borders exclude everything. Otherwise they are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -29786,7 +29848,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum to a sum of the frame. If `commits`, the row sum of the base changes too. */
+/* Adds the change of a row sum to a sum of the frame. If `commits` is set, the row sum of the base also changes. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -29826,7 +29888,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* Near the edges of the frame the next scale needs bands outside the tile of the region. */
+        /* One tile is enough unless the next scale needs bands outside of it, which happens near the edges of the
+         * frame. */
         const int at_once =
             has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
         for (int i = 0; i < 2; i++) {
@@ -29912,7 +29975,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* Sets the parameters of a motion input for a live pair, if the column is one. */
+/* If the column is a motion feature, sets the parameters of this input for a live pair. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -29992,7 +30055,7 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
 }
 
 /* Returns the prediction of the first model before transform and clip, for the changes `words` of the sums, or for the
- * base if they are NULL. x receives the normalised inputs. */
+ * base if `words` is NULL. x receives the normalised inputs. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -30012,7 +30075,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes all columns of the base for other sums. */
+/* Computes all columns of the base with the sums of an edit instead. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30052,7 +30115,7 @@ VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafg
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* Computes the derivative of the prediction by each sum; returns the prediction. */
+/* Computes the derivative of the prediction with respect to each sum. Returns the prediction. */
 static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
@@ -30084,13 +30147,14 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks per scale; these are not rounded. */
+/* Computes the unit of the ADM sums of blocks for each scale. These sums are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* Adds the VIF sums of a row of blocks, of the base and of the reference compared with itself. */
+/* Adds the VIF sums of a row of blocks: those of the base to `blocks`, and those of the reference compared with itself
+ * to `ideal`. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30135,7 +30199,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Adds the ADM sums of a row of blocks, not rounded, of the base or of the reference compared with itself. */
+/* Adds the ADM sums of a row of blocks, without rounding: those of the base to `blocks` or, if is_ideal, those of the
+ * reference compared with itself to `ideal`. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30189,7 +30254,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Processes rows of blocks, each by one thread, until all are taken. */
+/* Processes rows of blocks until none is left. Each row is computed by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -30217,7 +30282,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map to `blocks`, or only its shares to `shares`. */
+/* Computes a map and writes it to `blocks`, or only its shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -30295,7 +30360,8 @@ static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each edit of one rectangle. If `commits`, the single edit becomes part of it. */
+/* Computes the sums of the base with each of several edits of the same rectangle. If `commits` is set, the only edit
+ * becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -30324,7 +30390,7 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, from this one on, have the same rectangle and are processed together. */
+/* Returns how many edits, from `first` on, have the same rectangle and are processed together. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -30387,7 +30453,7 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-/* `unused` is an editor to write to while memory is only counted. */
+/* Lays out the memory for edits. While memory is only counted, pointers are written to the editor `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
@@ -30434,7 +30500,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns the extractor of a feature that the first model uses; otherwise the first one, or NULL if there is none. */
+/* Returns the extractor of a feature that the first model uses, or else the first extractor of the feature, or NULL. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30450,7 +30516,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* Target of writes while memory is only counted; too large for the stack. */
+/* Structs to write to while memory is only counted. They are too large for the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -30499,7 +30565,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
-    if (v->edits_on_gpu) { /* motion ignores the distorted frame */
+    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -30551,7 +30617,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
 /* Resets the result of edit i before it is scored, or if it is not scored. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
-    if (result != VMAFGPU_OK) /* otherwise they will be overwritten */
+    if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
         memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
@@ -30621,13 +30687,13 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is the content of the slot that scored it: our planes, and the VIF pictures and ADM low-pass bands in its
- * scratch memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits
- * are processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to
- * the plane of the base, which is then scored again, so the state equals that of a new base.
+ * The base is in the slot that has scored it: our planes, and the VIF pictures and ADM low-pass bands in scratch
+ * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
+ * processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to the
+ * plane of the base. Then the base is scored again, so the state equals that of a new base.
  */
 
-/* Edits in flight; each lane has a stream. Pinned memory contains edits, samples and records. */
+/* Each lane of edits in flight has a stream. Its pinned memory contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
@@ -30661,7 +30727,7 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 typedef struct vmafgpu__edit_lane {
     uint64_t device[4]; /* edits, samples, records, scratch */
     unsigned char *pinned[3];
-    int count;  /* in flight */
+    int count;  /* edits in flight */
     int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
@@ -30670,14 +30736,14 @@ struct vmafgpu__gpu_edits {
     size_t sample_space, scratch_space; /* per lane */
     int words;
     uint64_t rows;                   /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, per variant, then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, per variant */
+    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, for each variant; then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, for each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
     int map_space;
     void *mapped; /* event: the latest map of a pair is done; NULL if config.map_block_size is 0 */
-    void *scored; /* event: its input is complete; NULL if config.map_block_size is 0 */
+    void *scored; /* event: the input of a map is complete; NULL if config.map_block_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
     int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
@@ -30706,7 +30772,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Returns the scratch bytes of an edit of this size, and lays out its pictures. */
+/* Lays out the pictures of an edit of this size. Returns the size of its scratch memory in bytes. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -30727,7 +30793,7 @@ static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_ba
     return vmafgpu__round_up(size, 16);
 }
 
-/* Returns how many numbers the table of support vectors has. */
+/* Returns the number of entries of the table of support vectors. */
 static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     int rows = 0;
     for (int i = 0; svm && i < svm->sv_count; i++)
@@ -30735,7 +30801,7 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the bytes for VMAFGPU__EDITS_AT_ONCE items of one size, limited to `most` bytes or a single item. */
+/* Returns the bytes for EDITS_AT_ONCE items of `one` bytes: at most `most` bytes, unless a single item is larger. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
@@ -30746,7 +30812,7 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out the memory for edits and maps, starting at these offsets. */
+/* Lays out the memory for edits and maps after the memory that is already used. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -30818,7 +30884,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Chooses tiles for this many columns and rows: threads, shared memory, and the grid except its depth. */
+/* Chooses tiles that cover this many columns and rows. Sets the threads, the shared memory, and the grid except its
+ * depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
                                    int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -30836,13 +30903,14 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* About as many threads as the vertical filters have columns of eight samples. */
+    /* Use about as many threads as the vertical filters have columns of eight samples. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
          !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Chooses lanes per strip for edits with this many rows, margins included: the fewest lanes, then the fewest strips. */
+/* Chooses the number of lanes per strip for edits with this many rows, including margins. The total number of lanes is
+ * as small as possible, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -30923,7 +30991,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF with tiles for this many columns and rows. `functions`: for edits, the base or maps. */
+/* Launches a scale of VIF with tiles for this many columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -30954,7 +31022,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launch a scale of VIF or ADM for the base, for block sums in `map`; if that is NULL, each sample's part is stored. */
+/* The next two functions launch a scale of VIF or ADM for the base. The kernels add to the block sums in `map` or, if
+ * `map` is NULL, store the contribution of each sample. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -30972,7 +31041,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more */
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more tiles */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -31016,7 +31085,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the map of `count` blocks of this size, from `first` on. */
+/* Returns the parameters of a map of `count` blocks of this size, from `first` on. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -31034,7 +31103,7 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
         v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* Add the block sums of VIF, from scale `first` to the one before `end`, and of ADM. */
+/* The next two functions add the block sums of VIF at scales first..end - 1, and those of ADM. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -31058,8 +31127,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so it
- * waits for the previous one. */
+/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so a
+ * map waits for the previous map. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -31101,7 +31170,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base, a number of blocks at a time. */
+/* Computes the map of the base, as many blocks at a time as fit in memory. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -31166,7 +31235,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts the copy of samples in device memory to the lane. */
+/* Starts to copy samples in device memory to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -31178,8 +31247,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts edits into a lane, from index `next` on, as many as fit, and starts their transfer. Returns the index after the
- * last one. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
+/* Puts as many edits as fit into a lane, from index `next` on, and starts their transfer. Returns the index after the
+ * last edit. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -31296,7 +31365,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads a thread's part of the results of a lane, and computes the scores that are wanted. */
+/* Reads a thread's part of the results of a lane, and computes the requested scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -31371,7 +31440,8 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    /* After a failure, wait for the lanes that are not read, because their work uses the lanes' memory. */
+    /* After a failure, wait for the lanes that have not been read: their work in flight uses the memory of the
+     * lanes. */
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
@@ -31395,7 +31465,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Checks samples in device memory. */
+/* Checks the samples of edits that are in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -31413,7 +31483,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the plane of the base and scores it again. */
+/* Writes edits to the plane of the base and scores the base again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31439,7 +31509,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot); /* the edited plane is in place already */
+        vmafgpu__forget_frames(slot); /* the edited plane is already in place */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -31457,15 +31527,17 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
  * >>edit test                                    self-test of edits and maps
  * ================================================================================================ */
 
+enum { VMAFGPU__TEST_BLOCK = 13 }; /* block size of the map of the base */
+
 /* The results of the self-test for an edit and for maps. */
-enum { VMAFGPU__TEST_BLOCK = 13 };
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, then tries an edit and computes maps. In memory the distorted frame follows the reference. */
+/* Makes a pair the base, then tries an edit and computes maps. `first` is the reference; the distorted frame follows
+ * it. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -31493,7 +31565,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu)) /* for maps alone the device does this */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the device does this */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -31545,7 +31617,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Compares an edit and maps of the last test pair, still in the CPU's planes. Returns the wrong kernel, or NULL. */
+/* Compares an edit and maps of the last test pair on the GPU and on the CPU. Returns the name of a wrong kernel, or
+ * NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
@@ -31579,7 +31652,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL; /* undecided; vmafgpu__test_sums() reports it */
+        wrong = NULL; /* nothing was compared; vmafgpu__test_sums() reports this */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks,
                               sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
@@ -31606,8 +31679,9 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * >>config                                       defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds each operation, to nearest. Detects what no macro shows:
- * -fassociative-math, -freciprocal-math, the caller's rounding mode, -ffp-contract=fast with clang except on x86. */
+/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro shows:
+ * -fassociative-math, -freciprocal-math, the caller's rounding mode, and, except on x86, -ffp-contract=fast with
+ * clang. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -31808,8 +31882,8 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Checks the options of a model config. Each must name an existing feature and option. Without config.strict_options,
- * options for unknown or unused features are ignored with a warning. */
+/* Checks the options of a model config. Each setting must name an existing feature and option. Unless
+ * config.strict_options is set, settings for unknown or unused features are ignored with a warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -31838,7 +31912,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue; /* adding the model reports it */
+            continue; /* vmafgpu__add_input() reports this */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -31848,7 +31922,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* Adds the extractor for an input of a model. *input identifies it until columns are assigned. */
+/* Adds the extractor for an input of a model. Until columns are assigned, *input is the index of the extractor times
+ * INPUT_RADIX, plus the column of the feature. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -32006,7 +32081,7 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns of an extractor for one turn, starting at column `at`; returns the column after them. */
+/* Names the columns of an extractor for one turn, starting at column `at`. Returns the next column. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -32026,12 +32101,14 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is one. */
+/* Whether an extractor is in the first (serial is 1) or the second pass over extractors. Unless
+ * config.threaded_column_order is set, all extractors are in the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: extractors by turn, models, collections. Only counts if `names` is NULL. */
+/* Assigns columns in libvmaf's order: extractors by turn, models, collections. If v->names is NULL, names are not
+ * written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -32058,7 +32135,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of one pair. After the first turn it is ordered by extractor. */
+/* Returns the column at a place in libvmaf's report of one pair. After the first turn the report is ordered by
+ * extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -32078,7 +32156,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of a feature by name; -1 if it does not exist. */
+/* Returns the column of an extractor by name, or -1 if it does not exist. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -32093,7 +32171,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Replaces the models' inputs by column numbers. */
+/* Replaces the inputs of the models by column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -32160,7 +32238,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if an extractor has kernels; otherwise what has none, for messages, or "" for the whole feature. */
+/* Returns NULL if kernels support the extractor. Otherwise returns the unsupported part for messages, or "" if the
+ * whole feature has no kernels. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -32170,7 +32249,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns which maps a GPU cannot make, or NULL. It must know all inputs of the first model from the pair's sums. */
+/* Returns why a GPU cannot compute maps, for messages, or NULL if it can. All inputs of the first model must follow
+ * from the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -32196,7 +32276,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config needs something that only the CPU does; the note explains what. */
+/* Whether the config requires something that only the CPU backend supports. If so, the note explains why. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32227,7 +32307,8 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens several GPUs, one in the background, or one, as configured; VMAFGPU_ERROR_BACKEND and a note on failure. */
+/* Opens GPUs as configured: several, one in the background, or one. On failure returns VMAFGPU_ERROR_BACKEND and sets
+ * the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
@@ -32251,7 +32332,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU failed when the data for maps were copied to it, after everything else was opened. */
+    /* The GPU has failed while the data for maps were copied to it, after everything else was opened. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -32263,7 +32344,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #endif
 }
 
-/* Opens a GPU if that is allowed and possible, otherwise the CPU. */
+/* Opens a GPU if that is allowed and possible, otherwise the CPU backend. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32293,7 +32374,8 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     return v->backend->open(v);
 }
 
-/* The backend for config.predict_only. */
+/* ---- the backend for config.predict_only, which scores no frames ---- */
+
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
@@ -32373,7 +32455,7 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether there is a plan for some size; if not, reports the error of the first one. */
+/* Checks whether the features support any frame size. If not, reports the error for the first size. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
@@ -32404,7 +32486,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
                          is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
-/* Checks config.colour; called when the features that read chroma are known. */
+/* Checks config.colour. The features that read chroma must be known. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -32432,7 +32514,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* Makes the plan and the columns. If has_size is 0, any size will do. */
+/* Makes the plan and the columns. If has_size is 0, any frame size that the features support is used. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
     if (!has_size) {
@@ -32473,7 +32555,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL; /* it and the paths belong to the caller */
+    v->config.gpu.kernels = NULL; /* the kernels and the paths belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
@@ -32485,9 +32567,9 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 /* ================================================================================================
  * >>public                                       API: contexts, frames, pairs
  * ================================================================================================ */
-/* ---- frames that are done with ---- */
+/* ---- frames that can be reused ---- */
 
-/* Returns the number of pairs whose frames may be reused. */
+/* Returns the number of pairs whose frames the caller can reuse. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
     if (!v->backend->released || v->flushed)
         return v->pushed;
@@ -32512,10 +32594,10 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
     return vmafgpu__done_with(v);
 }
 
-/* ---- who may call when ---- */
+/* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. It refuses a second call at the same time, from a callback or another thread,
- * because the state may be inconsistent. From config.on_score, functions that only read may be called. */
+/* Acquires the context for a call. Refuses a call from a callback or another thread during another call, because the
+ * state may be inconsistent. config.on_score can call functions that only read. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -32574,7 +32656,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context, busy with `function`, with a copy of the config (*result: its errors). NULL: no memory. */
+/* Returns a new context with a copy of the config, acquired for `function`. *result receives errors of the config.
+ * Returns NULL if memory is short. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -32647,7 +32730,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0; /* volatile, or compilers would omit it */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would omit this store */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -32670,7 +32753,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Lays out the planes of a picture: offsets and pitches. Returns the size, 0 if the arguments are invalid. */
+/* Computes the offsets and pitches of the planes of a picture. Returns the size, or 0 if the arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -32712,8 +32795,8 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Submits one frame (distorted is NULL) or pair to the backend. *count is the number submitted of this kind. If `waits`
- * is 0 and the backend is busy, it returns VMAFGPU_AGAIN. */
+/* Submits a pair, or a reference alone (distorted is NULL), to the backend. *count is the number of seeds, pairs or
+ * tails submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -32747,7 +32830,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     return VMAFGPU_OK;
 }
 
-/* The order of calls for a clip: seeds, pairs, tails, flush. */
+/* The order of calls for a clip is: seeds, pairs, tails, flush. */
 typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILING } vmafgpu__phase;
 
 static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
@@ -32767,7 +32850,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends planes for the pair after those pushed or lent. Waits only if no lent pair could be pushed instead. */
+/* Lends buffers for the pair after all pushed and lent pairs. If pairs are lent, returns VMAFGPU_AGAIN instead of
+ * waiting, since the caller can push one of them. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -32849,7 +32933,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires contexts that can share the work of the first one, which is acquired already. Returns the number of all. */
+/* Acquires the contexts that can share the work of the first context, which is already acquired. Returns the number of
+ * acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -32922,7 +33007,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference frame outside the clip. *count is the number submitted of this kind. */
+/* Submits a reference before or after the clip. *count is the number of seeds or tails submitted so far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -33342,7 +33427,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
 }
 
-/* Checks the arguments of pooling functions; *count receives the number of rows. */
+/* Checks the arguments of pooling functions. *count receives the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
                                           int64_t *count) {
     if (!value)
@@ -33442,7 +33527,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor of an aggregate, or NULL; *index becomes its number among those of the extractor. */
+/* Returns the extractor of aggregate *index, or NULL. *index becomes the number of the aggregate within the
+ * extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -33535,7 +33621,8 @@ VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
     return pairs;
 }
 
-/* Sets *position to the one after the first `pairs` pairs, or after everything if `pairs` is negative. */
+/* Sets *position to the position after the first `pairs` pairs, or after everything submitted if `pairs` is
+ * negative. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
@@ -33688,8 +33775,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>levels                                       vector code per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level; then only this section and the following ones are compiled. First come
- * names and the operations of the level, one row each, then the code for all levels, which names no instruction set.
+ * >>cpu includes this file again for each level. This section defines the names and the operations of the level. Then
+ * it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. Their code is the same
+ * for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
@@ -33705,8 +33793,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__v                __m256i
 #define VMAFGPU__V_BYTES          32
 #define VMAFGPU__V_REGISTERS      16
-#define VMAFGPU__V_ANY            "+x" /* any register, as asm writes it */
-#ifndef __clang__                      /* clang's is further down */
+#define VMAFGPU__V_ANY            "+x" /* asm constraint of any vector register */
+#ifndef __clang__                      /* clang's target is set below */
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #endif
@@ -33742,10 +33830,10 @@ VMAFGPU__COLD_END
 
 /* ---- names ----
  *
- * A program may contain several levels, so the level is a suffix of every name: vmafgpu__vif_rows in the text becomes
- * vmafgpu__vif_rows_avx2, which a debugger shows. All these names are listed here, except a few operations that are
- * functions only in some levels. The macros stay defined, since all levels define them alike. No other function may
- * have one of these names.
+ * A program may contain several levels, so the level is a suffix of every name: a debugger shows vmafgpu__vif_rows as
+ * vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are the names of this
+ * section. The macros stay defined, since all levels define them in the same way. No other function may have one of
+ * these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -33754,8 +33842,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole   VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
-/* GCC 12 as C++ warns about undefined registers in its own intrinsics. Without optimisation its intrinsics are macros
- * with conversions, which cause warnings too. */
+/* GCC 12 warns about undefined registers in its own intrinsics when it compiles C++. Without optimisation the
+ * intrinsics are macros with conversions, which also cause warnings. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -33763,15 +33851,15 @@ VMAFGPU__COLD_END
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/* If unwind tables are needed on Windows, GCC aligns the stack to 16 bytes only, but still uses aligned moves for
- * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions in this section call none that need
- * to unwind. Without the first option, GCC 12 as C++ crashes with the others. */
+/* On Windows, if unwind tables are needed, GCC aligns the stack to 16 bytes only. But it still uses aligned moves for
+ * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
+ * need to unwind. Without the first option, GCC 12 crashes with the others when it compiles C++. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* Compilers take many minutes for sanitizer code in large functions, so functions are not inlined then. */
+/* Compilers need many minutes to compile large functions with sanitizers. So functions are not inlined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -33784,7 +33872,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* For loops over small arrays of registers, which would otherwise be in memory. */
+/* Unrolls a loop over a small array of registers, which would otherwise be in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -33796,8 +33884,8 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * Loops over VMAFGPU__LANES neighbouring samples with simple statements, which compilers vectorise. Each lane executes
- * the operations of the formula in order, on every level.
+ * This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which compilers vectorise.
+ * On every level each lane executes the operations of the formula in order.
  *
  * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
  * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
@@ -33839,21 +33927,22 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>level operations                             operations of an instruction set
  * ================================================================================================
- * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
- * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
+ * A register is a vmafgpu__v for any type of lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
+ * lanes, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
  *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
  *                      per lane
  *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
- *   unpack, pack       per block of 128 bits; pack restores the order of unpack_low and unpack_high and saturates;
- *                      in_order sorts the result of a pack without a previous unpack
+ *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
+ *                      saturates; in_order sorts the result of a pack without a previous unpack
  *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * First come the rows that the x86 levels share, then those of each level, then those of NEON. All are used.
+ * The rows that the x86 levels share come first, then the rows of each of these levels, then those of NEON. All
+ * operations are used.
  */
 /* clang-format off */
 
-/* Keeps a value in a register as it is. Otherwise compilers reload it for each use, reorder sums until registers are
- * spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in its own headers despite the
- * pragma). */
+/* Keeps a value in a register. Otherwise compilers reload the value for each use, reorder sums until registers are
+ * spilled, or fuse a product with a sum. With -ffp-contract=fast clang does the last in its own headers despite the
+ * pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -33957,18 +34046,20 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
 #  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits) /* a where bits are set, else b */
 #  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
-#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
+#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether a & b is not 0 */
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16: a bit per lane of 16 bits in which a and b differ, LANE_BITS apart; v_first_lane: the first one. */
+/* v_unequal16 returns a bit for each lane of 16 bits in which a and b differ. The bits of two lanes are LANE_BITS
+ * apart. v_first_lane returns the number of the first such lane. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent as a float. Clearing the bit 8 places below the leading one avoids rounding up to a power of 2. */
+/* Computes the number from the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids
+ * rounding up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -33977,7 +34068,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa) /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* evens32: the even lanes of a, then those of b. odds32: the odd lanes. */
+/* v_evens32 returns the even lanes of a, then those of b. v_odds32 returns the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
     vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
 #  define vmafgpu__v_odds32(a, b) \
@@ -33991,11 +34082,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
-/* Converts to float without rounding up into the top 16 bits, by clearing the bit 16 below the first. 0 <= a < 2^31. */
+/* Converts to float, for 0 <= a < 2^31. Clears the bit 16 places below the leading one, so that rounding does not
+ * change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* low_to_f64, high_to_f64: the lower or upper half of the floats as doubles. */
-#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
+/* v_low_to_f64 and v_high_to_f64 convert the lower or upper half of the floats to doubles. */
+#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* a: doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
@@ -34067,12 +34159,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* The lanes of the mask without gaps; other levels do not need it. */
+/* Returns the lanes of the mask without gaps. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, after which the last bit has the value 1, and rounds down. Negative values are rounded down too. */
+/* Adds 1.5 * 2^52, so that the last bit has the value 1, and rounds down. Negative values are also rounded down. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -34093,7 +34185,7 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
 #else
-/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
+/* Operations on lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two int16x8_t. */
 #  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
 #  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
 #  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
@@ -34103,7 +34195,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define VMAFGPU__V_3(type, operation, a, b, c) \
     VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
 #  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* Shifts left by a count per lane; conversions to lanes of half and of twice the size. */
+/* V_SHIFT shifts left by a count per lane. V_NARROW converts to lanes of half the size. V_MULL_LOW and V_MULL_HIGH
+ * multiply the lower or upper lanes to lanes of twice the size. */
 #  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
 #  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
     VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
@@ -34255,8 +34348,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 /* ---- float arithmetic of x86 ----
  *
  * clang compiles the functions of <immintrin.h> with the settings in effect at their first inclusion. That may be in
- * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. Functions defined here use
- * ours.
+ * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. The functions defined here use
+ * the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
@@ -34330,8 +34423,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns samples x.. of a row of w bytes or words as 16-bit lanes, 0 after the last sample. It does not read the
- * caller's rows beyond their width, because another thread may write there. */
+/* Returns samples, from x on, of a row of w bytes or words as 16-bit lanes, which are 0 after the last sample. Does not
+ * read beyond the width of the row, because another thread may write there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];
@@ -34351,7 +34444,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
 
 #endif /* VMAFGPU__LEVEL != VMAFGPU__SCALAR */
 
-/* ---- what the engine calls ---- */
+/* ---- the functions of the level ---- */
 
 static const vmafgpu__cpu_functions vmafgpu__functions = {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
@@ -34387,7 +34480,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #pragma GCC pop_options
 #endif
 #endif
-/* Undefine what the next level defines differently. */
+/* Undefine the macros that the next level defines differently. */
 #undef VMAFGPU__LANES
 #undef VMAFGPU__SSIM_DOWN
 #undef VMAFGPU__FLOAT_SIDE

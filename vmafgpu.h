@@ -17319,10 +17319,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ssim                                         float_ssim and float_ms_ssim
  * ================================================================================================
- * After
- * libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
- * product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a row
- * or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
+ * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Windows of 11x11 cover both pictures, their squares and
+ * their product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a
+ * row or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
  * quotients of a double and a float. The structure of a pixel is a float.
  *
  * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to

@@ -1,10 +1,10 @@
-/* Puts the kernels for several devices into a container and a C header; vmafgpu.h has what they look like (search
- * "blobs: kernels"). They are packed before, those of devices that are much alike as one stream:
+/* Packs GPU kernels for several devices into a container and a C header. Section "blobs: kernels" of vmafgpu.h
+ * describes both formats. The kernels are compressed beforehand. Kernels of similar devices share one stream:
  *
  *     cat FILE... | xz -c --format=lzma > FILE.lzma
  *     pack_blobs VENDOR CONTAINER HEADER (TARGET FILE FILE.lzma)...
  *
- * VENDOR: "nvidia" or "amd". FILE.lzma: "-" where it is in that of the one in front. */
+ * VENDOR is "nvidia" or "amd". FILE.lzma is "-" if FILE is in the same stream as the FILE before it. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { LARGEST_FILE = 1 << 26, MOST = 64, ENTRY = 32, TARGET_SIZE = 16, TEXT_ROW = 4000 };
-enum { WORDS = 3 }; /* for each blob: TARGET FILE FILE.lzma */
+enum { WORDS = 3 }; /* arguments for each blob: TARGET FILE FILE.lzma */
 
 typedef struct bytes {
     unsigned char *data;
@@ -72,7 +72,7 @@ static const char *upper(const char *text) {
     return out;
 }
 
-/* Four bytes as five characters, in rows of TEXT_ROW. */
+/* Writes each four bytes as five characters, in rows of TEXT_ROW characters. */
 static void write_text(FILE *out, bytes b) {
     for (size_t i = 0, column = 0; i < b.size; i += 4, column += 5) {
         char text[6] = "";
@@ -96,7 +96,7 @@ static int starts_stream(char **words, int i) {
     return strcmp(words[WORDS * i + 2], "-") != 0;
 }
 
-/* A stream is left out where all that is in it is. */
+/* Writes an #if that leaves out stream i if all of its blobs are left out. */
 static void write_condition(FILE *out, int count, char **words, int i) {
     fprintf(out, "#if !defined(VMAFGPU_NO_%s)", upper(words[WORDS * i]));
     for (int k = i + 1; k < count && !starts_stream(words, k); k++)
@@ -140,7 +140,7 @@ static void put_name(unsigned char *at, const char *name) {
     memcpy(at, name, strlen(name));
 }
 
-/* words: WORDS for each */
+/* `words` has WORDS arguments for each blob. */
 static int pack(const char *vendor, const char *container_path, const char *header_path, int count, char **words) {
     unsigned char head[24] = "vmafgpu kernels\n", entries[MOST * ENTRY];
     bytes streams[MOST];

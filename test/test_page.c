@@ -1,7 +1,7 @@
-/* What --html is made of: pooled figures to the library's bits, PNG, hashes, and a page of a million frames, which
- * test_html.sh opens in a browser.
+/* The parts of --html: pooled values, hashes, shots, plots, and a page with a million frames. test_html.sh opens this
+ * page in a browser.
  *
- *     test_page [FILE]        writes that page there
+ *     test_page [FILE]        writes the page to FILE
  */
 #include "../examples/tool/html.h"
 #include "../examples/tool/plot.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Every pooled figure of a clip is the library's. */
+/* Pooled values must have the bits of the library. */
 static void test_pooling(void) {
     enum { WIDTH = 64, HEIGHT = 48, FRAMES = 9 };
     static uint16_t samples[WIDTH * HEIGHT];
@@ -84,7 +84,7 @@ static void test_hash(void) {
     }
 }
 
-/* Cuts are found, and what moves fast is none. */
+/* Cuts are found; fast motion is not a cut. */
 static void test_shots(void) {
     static float distances[100];
     int64_t count;

@@ -387,7 +387,7 @@ static film *film_make(int width, int height, int bits, const options *o) {
     list_features(f, o->features);
     if (!clip_init(&f->clip, o->content, width, height, bits,
                    o->features || strncmp(o->model, "vmaf_v1", 7) == 0 ? 420 : 400, o->pairs, 1)) {
-        die("there are no frames \"%s\" of %dx%d with %d bits", o->content, width, height, bits);
+        die("invalid content, size or bits (%s, %dx%d, %d)", o->content, width, height, bits);
     }
     f->sample_bytes = bits > 8 ? 2 : 1;
     for (int i = 0; i < clip_plane_count(&f->clip); i++) {
@@ -712,11 +712,12 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
         memcpy(one.frames[0], r.frames[(i + warm_up) % f->pairs], sizeof one.frames[0]);
         pushed[i < 0 ? 0 : i] = 1e6 * score_clip(v, &one, &s, 1);
     }
-    printf("%dx%d %d bits, one pair alone in device memory, submit to score: vmafgpu_score_pair %.1f us (p90 %.1f), "
-           "push + "
-           "flush %.1f us (p90 %.1f)",
-           f->clip.width, f->clip.height, f->clip.depth, median(single, runs), quantile(single, runs, 0.9),
-           median(pushed, runs), quantile(pushed, runs, 0.9));
+    printf(
+        "%dx%d %d bits, single pair in device memory, from submission to score: vmafgpu_score_pair %.1f us (p90 %.1f), "
+        "push + "
+        "flush %.1f us (p90 %.1f)",
+        f->clip.width, f->clip.height, f->clip.depth, median(single, runs), quantile(single, runs, 0.9),
+        median(pushed, runs), quantile(pushed, runs, 0.9));
     differs = report_scores(v, &s, f);
     vmafgpu_close(v);
     reel_close(&r);
@@ -880,7 +881,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
             conversion[i < 0 ? 0 : i] = time_conversion(v, c, events);
         printf("%dx%d %2d bits, %-16s single live pair, GPU time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
                f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
-        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us a frame\n",
+        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us per frame\n",
                median(conversion, o->repeats));
         fflush(stdout);
         vmafgpu_close(v);
@@ -1046,7 +1047,7 @@ static int bench_edits(const film *f, cuda *c, const options *o) {
 
 static int bench_maps(const film *f, cuda *c, const options *o) {
     if (f->model.version && (o->source == SOURCE_COUNT || o->source == SOURCE_DEVICE)) {
-        printf("maps with live pairs of %d bits, in device memory: %.1f us a pair without", f->clip.depth,
+        printf("maps with live pairs of %d bits, in device memory: %.1f us per pair without maps", f->clip.depth,
                1e6 / map_speed(f, c, 0, o));
         for (int block = 8; block <= 64; block *= 2) {
             printf(", %.1f with blocks of %d", 1e6 / map_speed(f, c, block, o), block);
@@ -1091,7 +1092,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     } else if (what) {
         if (vmafgpu_score_pair(v, &frame, &frame, NULL, &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of the device\n", config.width,
+        printf("%dx%d, open, %-36s %8.1f ms, first pair %.1f ms, %.1f MB of device memory\n", config.width,
                config.height, what, 1e3 * (opened - start), 1e3 * (now() - opened),
                (double)vmafgpu_device_memory(v) / 1e6);
     }
@@ -1138,7 +1139,7 @@ int main(int argc, char **argv) {
         cuda_open(&c[i], &o, o.gpu + i);
     if (is_wanted(&o, "open")) {
         (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);
-        printf("(the driver keeps compiled kernels from run to run unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
+        printf("(the driver caches compiled kernels unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
                cache ? cache : "not set");
     }
     if (is_wanted(&o, "latency"))

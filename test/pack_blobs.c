@@ -112,7 +112,7 @@ static void write_header(FILE *out, const char *vendor, int count, char **words,
             upper(vendor), vendor);
     fprintf(out,
             " *     #define VMAFGPU_IMPLEMENTATION\n *     #include \"vmafgpu.h\"\n *\n"
-            " * vmafgpu.h includes it. VMAFGPU_NO_%s and the like, defined before, leave some out.\n */\n",
+            " * vmafgpu.h includes it. Macros such as VMAFGPU_NO_%s leave out the kernels for a device.\n */\n",
             upper(words[0]));
     for (int i = 0; i < count; i++) {
         if (!starts_stream(words, i))
@@ -136,7 +136,7 @@ static void write_header(FILE *out, const char *vendor, int count, char **words,
 }
 
 static void put_name(unsigned char *at, const char *name) {
-    need(strlen(name) < TARGET_SIZE, "a target's name is too long");
+    need(strlen(name) < TARGET_SIZE, "the name of a target is too long");
     memcpy(at, name, strlen(name));
 }
 
@@ -147,7 +147,7 @@ static int pack(const char *vendor, const char *container_path, const char *head
     size_t at = 0;
     memset(entries, 0, sizeof entries);
     memset(streams, 0, sizeof streams);
-    need(starts_stream(words, 0), "the first one has no stream");
+    need(starts_stream(words, 0), "the first FILE.lzma must not be \"-\"");
     for (int i = 0; i < count; i++) {
         unsigned char *e = entries + ENTRY * i;
         char **own = words + WORDS * i;

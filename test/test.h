@@ -1,7 +1,7 @@
-/* Checks for test programs. A check counts, prints the file, the line and the values if it fails, and returns whether
- * it passed. The program continues after a failed check. It ends with `return test_end();`, which prints the counts.
+/* Checks for test programs. A failed check prints its file, line and values, and the program continues. A check returns
+ * whether it passed. Programs end with `return test_end();`, which prints the numbers of passed and failed checks.
  *
- * A check in a loop counts once per pass. A program prints only its first twenty failures. */
+ * In a loop, each iteration counts as a check. A program prints only its first twenty failures. */
 #ifndef TEST_H
 #define TEST_H
 

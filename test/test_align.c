@@ -1,4 +1,4 @@
-/* align.h with random misalignments: frames are shifted, dropped and repeated. Each must be found, or the result must
+/* Tests align.h with random shifts, dropped and repeated frames. Each must be found, or the result must
  * be marked as unsure.
  *
  *     test_align          some cases; DEPTH=all: 1,400 cases
@@ -125,7 +125,7 @@ static void test_ambiguous(void) {
     align_free(&a);
 }
 
-static void test_look(void) {
+static void test_align_look(void) {
     static film f;
     make_film(&f, "texture+mix", 3);
     CHECK(align_look(f.reference, 30, f.distorted, 30, 0, 10) == 0);
@@ -165,6 +165,6 @@ int main(void) {
     CHECK(t.silent == 0 && hard.silent == 0);
     CHECK(t.found * 1000 >= t.cases * 999);
     test_ambiguous();
-    test_look();
+    test_align_look();
     return test_end();
 }

@@ -59,7 +59,7 @@ static const unsigned char hellos[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff
 static const unsigned char nothing[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0x00, 0x83, 0xff, 0xfb, 0xff, 0xff, 0xc0, 0x00, 0x00, 0x00 };
 
-static void test_known(void) {
+static void test_fixed_streams(void) {
     static const char text[] = "hello,hello,hello,hello,";
     unsigned char wrong[sizeof hellos];
     for (size_t size = 0; size <= 23; size++)
@@ -299,7 +299,7 @@ int main(int argc, char **argv) {
     const char *slash = strrchr(argv[0], '/');
     if (argc > 0 && slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - argv[0]), argv[0]);
-    test_known();
+    test_fixed_streams();
     test_containers();
     test_invalid_entries();
     test_text();

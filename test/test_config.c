@@ -573,7 +573,7 @@ static void note_warning(void *user, vmafgpu_log_level level, const char *messag
 
 /* Unknown options, and options for features that the model does not use, are ignored with a warning or, with
  * strict_options, refused. */
-static void test_unused_overlay(void) {
+static void test_unused_options(void) {
     static const char text[] =
         "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
         "\"feature_names\":[\"VMAF_integer_feature_adm2_score\"],\"slopes\":[1,1],\"intercepts\":[0,0],"
@@ -583,7 +583,7 @@ static void test_unused_overlay(void) {
     vmafgpu_model_config m;
     vmafgpu_model *model;
     vmafgpu *context;
-    snprintf(test_where, sizeof test_where, "unused overlay");
+    snprintf(test_where, sizeof test_where, "options for unused features");
     test_need(vmafgpu_model_parse(&model, "adm only", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "a model");
     memset(&m, 0, sizeof m);
     m.model = model;
@@ -617,14 +617,14 @@ static void test_unused_overlay(void) {
             m.options = ignored[i].options;
             c.on_log = note_warning;
             c.on_log_user = &w;
-            snprintf(test_where, sizeof test_where, "unused overlay %s", m.options);
+            snprintf(test_where, sizeof test_where, "options for unused features, %s", m.options);
             CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
             CHECK_HAS(w.text, ignored[i].words);
             CHECK(vmafgpu_column_index(context, ignored[i].column) == 0);
             vmafgpu_close(context);
         }
         c.on_log = NULL;
-        snprintf(test_where, sizeof test_where, "unused overlay");
+        snprintf(test_where, sizeof test_where, "options for unused features");
     }
     m.options = "adm.x=1:adm.adm_enhn_gain_limit=0";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
@@ -708,7 +708,7 @@ static void check_at(int line, const char *feature, const char *options, int wid
     }
 }
 
-static void test_checked(void) {
+static void test_check_config(void) {
     vmafgpu_config c;
     vmafgpu_model_config m[2];
     warnings w = { "" };
@@ -949,9 +949,9 @@ int main(void) {
     test_log();
     test_failed_open();
     test_no_context();
-    test_unused_overlay();
+    test_unused_options();
     test_ignored_options();
-    test_checked();
+    test_check_config();
     test_long_names();
     test_large();
     test_rounding();

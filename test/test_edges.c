@@ -62,7 +62,7 @@ static const char *refusal(vmafgpu_config config, const char *name, const char *
 
 enum { ALL = VMAFGPU__FEATURES };
 
-/* Writes all features that support the format of the config. Returns their number. */
+/* Writes the names of all features that support the format of the config. Returns their number. */
 static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config *features) {
     int count = 0;
     memset(features, 0, ALL * sizeof *features);
@@ -472,7 +472,7 @@ static void test_reel(int bits) {
 
 /* Several distorted videos of one reference that vmafgpu_push_many() computes together have the same values as
  * separately. */
-static void test_together(int bits, int subsample) {
+static void test_push_many(int bits, int subsample) {
     enum { VIDEOS = 3 };
     static unsigned char reel[REEL][REEL_BYTES];
     vmafgpu_feature_config features[MEASURED + 1];
@@ -640,7 +640,7 @@ int main(void) {
     test_float_adm();
     test_reel(8);
     test_reel(10);
-    test_together(8, 1);
-    test_together(10, 2);
+    test_push_many(8, 1);
+    test_push_many(10, 2);
     return test_end();
 }

@@ -1,6 +1,6 @@
-/* Edits: scores with other samples in a rectangle of the distorted frame. Random edits must have the bits of the whole
- * changed frame, which a context without edits scores. After commits, the context must equal a new one that begins with
- * the changed frame. Also tests that maps add up, that the gradient fits small edits, and errors. */
+/* Edits: scores with other samples in a rectangle of the distorted frame. The scores of random edits must equal those
+ * of the whole changed frame bit for bit. After commits, the context must equal a new one that begins with the changed
+ * frame. Also tests that maps add up, that the gradient fits small edits, and errors. */
 #include <math.h>
 #include "scoring.h"
 

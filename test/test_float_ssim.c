@@ -1,5 +1,6 @@
-/* float_ssim, float_ms_ssim, float_psnr and float_moment against a second, direct implementation of their formulas:
- * sizes, depths, instruction sets, threads, the order of additions, and settings that must be refused. */
+/* Compares float_ssim, float_ms_ssim, float_psnr and float_moment with a second, direct implementation of their
+ * formulas, for all kinds of sizes, depths, instruction sets and numbers of threads. Also tests the order of additions,
+ * and which settings are refused. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"

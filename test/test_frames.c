@@ -660,7 +660,7 @@ static void fenced_free(fenced *p) {
 }
 
 /* Passes fenced frames to all calls that accept frames, on all instruction sets. A read outside of a row crashes. */
-static void test_rectangle(void) {
+static void test_guard_pages(void) {
     /* clang-format off */
     static const vmafgpu_feature_config all[] = {
         {"cambi", "full_ref=true"}, {"cambi", "enc_width=216:enc_height=160:topk=0.3"}, {"speed_chroma", NULL},
@@ -699,7 +699,7 @@ static void test_rectangle(void) {
         for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
             vmafgpu *contexts[2];
             scores s;
-            snprintf(test_where, sizeof test_where, "rectangle %dx%d, %d bits, layout %d, cpumask %u, %s%s",
+            snprintf(test_where, sizeof test_where, "guard pages, %dx%d, %d bits, layout %d, cpumask %u, %s%s",
                      ways[i].width, ways[i].height, ways[i].depth, (int)ways[i].layout, runs[k].mask,
                      runs[k].at_end ? "end" : "beginning", runs[k].upside_down ? ", upside down" : "");
             config.cpumask = runs[k].mask;
@@ -737,7 +737,7 @@ static void test_rectangle(void) {
 int main(void) {
     test_pitches();
     test_one_buffer();
-    test_rectangle();
+    test_guard_pages();
     test_layouts();
     test_bad_samples();
     test_bad_frames();

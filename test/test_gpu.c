@@ -1,5 +1,5 @@
-/* The GPU backend must compute the bits of the CPU backend, with frames in all kinds of memory and calls in any order.
- * Also tests failures. Runs on a simulated GPU or a real one:
+/* The GPU backend must return the same bits as the CPU backend, with frames in all kinds of memory and calls in any
+ * order. Also tests failures. Runs on a simulated GPU or a real one:
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *

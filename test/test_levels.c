@@ -504,7 +504,7 @@ static void check_written(const image *got, const image *expected, int first, in
 
 /* Returns a sample of a kind of picture: 0 noise over the whole range, 1 only the lowest and the highest value, 2
  * squares, 3 a gradient, 4 a black reference and white distorted frames, 5 chequers with noise in the distorted frame,
- * for which ADM multiplies zeros with signs, 6 uniform with one bright sample. */
+ * for which ADM computes products that are 0 or -0, 6 uniform with one bright sample. */
 enum { KINDS = 7 };
 static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
     const uint32_t bits = random_bits() >> 3;

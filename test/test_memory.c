@@ -127,8 +127,7 @@ static void test_open(int width, int height, const char *second) {
     film_free(&f);
 }
 
-/* All features outside of the integer models and those with scratch memory per thread, some with options that need more
- * memory. */
+/* All standalone features, speed_chroma and cambi, some with options that need more memory. */
 static vmafgpu_feature_config everything[] = { { "speed_temporal", NULL },
                                                { "psnr", "enable_mse=true:enable_apsnr=true" },
                                                { "psnr_hvs", NULL },
@@ -237,7 +236,7 @@ static void test_everything(void) {
     open_with_failures(&f, &config);
     whole = film_score(&f, &config);
     for (long n = 0; n < grown; n++) {
-        snprintf(test_where, sizeof test_where, "everything, push, allocation %ld fails", n);
+        snprintf(test_where, sizeof test_where, "all features, push, allocation %ld fails", n);
         push_with_failure(&f, &config, &whole, n, &grown);
     }
     scores_free(&whole);
@@ -251,7 +250,7 @@ static void ignore_score(void *user, const vmafgpu_score *score) {
     (void)score;
 }
 
-static void test_fixed(void) {
+static void test_fixed_memory(void) {
     film f = film_make("texture+mix", 16, 16, 8, 600, 2);
     vmafgpu_config config = film_config(&f);
     ledger l = ledger_none();
@@ -295,7 +294,7 @@ static void test_fixed(void) {
     film_free(&f);
 }
 
-/* Threads need little memory. A context for 4K with up to 256 threads and two frames stay below 100 MB. */
+/* Threads need little memory: a 4K context with up to 256 threads needs less than 100 MB together with two frames. */
 static void test_threads(void) {
     static const unsigned masks[] = { 0, 16, 255 };
     const size_t two_frames = (size_t)2 * 3840 * 2160 * 2;
@@ -386,7 +385,7 @@ int main(void) {
     test_open(96, 216, "vmaf_v1.0.16_3d0h");
     test_push();
     test_everything();
-    test_fixed();
+    test_fixed_memory();
     test_threads();
     test_percentile();
     test_model_parse();

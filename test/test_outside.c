@@ -1,5 +1,5 @@
-/* Functions for programs that do not let the library do everything: imported feature values, columns of frames without
- * a score, models that are released early, disable_transform, and config.on_reusable. */
+/* Functions for programs that manage features, models and frames themselves: values of frames without a score,
+ * predictions from imported values, models that are released early, disable_transform, and config.on_reusable. */
 #include <math.h>
 #include "scoring.h"
 

@@ -97,7 +97,7 @@ static void test_shots(void) {
     free(shots);
 }
 
-static void test_million(const char *path) {
+static void test_long_page(const char *path) {
     enum { ROWS = 1000000, COLUMNS = 14 };
     static html_video video;
     static const char *const names[COLUMNS] = {
@@ -171,7 +171,7 @@ int main(int argc, char **argv) {
     test_plot();
     char path[1024];
     snprintf(path, sizeof path, "%s.html", argv[0]);
-    test_million(argc > 1 ? argv[1] : path);
+    test_long_page(argc > 1 ? argv[1] : path);
     if (argc < 2)
         remove(path);
     return test_end();

@@ -79,7 +79,7 @@ static void test_reciprocals(void) {
     vmafgpu__give(&v, v.cambi);
 }
 
-/* The samples for which CAMBI sees a difference of k codes, at the default threshold. */
+/* The limits of the samples for which a difference of k codes is visible to CAMBI, at the default threshold. */
 static void test_visibility(void) {
     static const int limits[] = { 178, 305, 432, 559, 686, 813, 1023 };
     static const struct {
@@ -202,7 +202,7 @@ static void test_log2(void) {
     }
     for (int k = 0; k < 5; k++) {
         CHECK(most[k] <= limit);
-        CHECK(most[k] > 0.1); /* the inputs were tested */
+        CHECK(most[k] > 0.1); /* errors occur, so values have been compared */
     }
     for (int i = -1074; i < 1024; i++)
         CHECK(vmafgpu__log2(ldexp(1, i), vmafgpu__log2_table) == i);
@@ -302,7 +302,7 @@ static void test_few_threads(void) {
     for (int left = 0; left <= 3; left++) {
         char warning[256] = "", expected[64];
         scores s;
-        snprintf(test_where, sizeof test_where, "%d more threads, not 3", left);
+        snprintf(test_where, sizeof test_where, "only %d more threads", left);
         snprintf(expected, sizeof expected, "config.threads: only %d of 4 threads can be started", left + 1);
         config.on_log_user = warning;
         threads_left = left;

@@ -37,7 +37,7 @@ static uint32_t scaled_sum(scale_kernel kernel, int from_width, int from_height,
 }
 
 /* All weights of a sample add up to 2^14, so a uniform plane stays uniform at any size. The weights are symmetric. */
-static void test_grey(void) {
+static void test_weights(void) {
     static const int sizes[][2] = { { 16, 16 }, { 16, 400 },  { 400, 16 },  { 33, 70 },
                                     { 70, 33 }, { 17, 1000 }, { 1000, 999 } };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -78,7 +78,7 @@ static void test_kernels(void) {
     CHECK(fabs((double)scale_weight(SCALE_LANCZOS, 0) / (1 << SCALE_T) - pi * pi / 3) < 1e-5);
 }
 
-static void test_points(void) {
+static void test_cut(void) {
     static const struct {
         const char *text;
         int ok, is_time;
@@ -141,8 +141,8 @@ int main(void) {
             CHECK(sum == expected);
         }
     }
-    test_grey();
+    test_weights();
     test_kernels();
-    test_points();
+    test_cut();
     return test_end();
 }

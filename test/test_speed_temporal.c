@@ -138,12 +138,12 @@ static void test_order(int depth) {
     film_free(&f);
 }
 
-static void test_seeds(void) {
+static void test_preceding(void) {
     film f = film_make("texture+mix", 96, 96, 8, 2, 5);
     vmafgpu_config config = config_of(&f);
     vmafgpu *context = open_checked(&config);
     vmafgpu_frame frame = film_frame(&f, 0, CLIP_REFERENCE);
-    snprintf(test_where, sizeof test_where, "seeds");
+    snprintf(test_where, sizeof test_where, "preceding frames");
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_HAS(vmafgpu_last_error(context), "feature speed_temporal also requires the preceding distorted frame");
     CHECK_INT(vmafgpu_preceding_count(context), -1);
@@ -216,7 +216,7 @@ int main(void) {
         test_open();
         test_order(8);
         test_order(10);
-        test_seeds();
+        test_preceding();
         test_layouts();
     }
     vmafgpu_close(context);

@@ -1,5 +1,5 @@
-/* Stack use of calls and of tasks of config.parallel_for. Each runs on a thread whose stack is filled with a known
- * byte, and the bytes that change are counted. The limits are those of the manual for optimised builds. */
+/* Measures the stack use of calls and of tasks of config.parallel_for. Each runs on a thread whose stack is filled with
+ * a known byte, and the bytes that change are counted. The limits are those of the manual for optimised builds. */
 #if !defined(_WIN32)
 #define _DEFAULT_SOURCE
 #endif

@@ -249,14 +249,14 @@ static void test_delivery(void) {
 }
 
 /* With discard_scores, a context accepts a limited number of pairs until the scores are read. No score is lost. */
-static void test_full(void) {
+static void test_unread_scores(void) {
     film f = film_make("texture+mix", 16, 16, 8, 8, 2);
     vmafgpu_config config = film_config(&f);
     vmafgpu *context;
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu_score score;
     int pushed = 0;
-    snprintf(test_where, sizeof test_where, "full");
+    snprintf(test_where, sizeof test_where, "too many unread scores");
     config.discard_scores = 1;
     context = open_checked(&config);
     while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK)
@@ -856,7 +856,7 @@ static void visit_log(void *user, vmafgpu_log_level level, const char *message) 
     }
 }
 
-static void test_visits(void) {
+static void test_calls_from_callbacks(void) {
     film f = film_make("texture+mix", 48, 40, 8, 5, 2);
     vmafgpu_config config = film_config(&f);
     scores whole = film_score(&f, &config);
@@ -1083,11 +1083,11 @@ int main(void) {
     test_tags();
     test_acquired();
     test_candidates();
-    test_visits();
+    test_calls_from_callbacks();
     test_states();
     test_null_context();
     test_delivery();
-    test_full();
+    test_unread_scores();
     test_subsample();
     test_segments();
     test_score_pair();

@@ -207,7 +207,7 @@ int main(void) {
         test_case c;
         line[strcspn(line, "\r\n")] = 0;
         if (line[0] && line[0] != '#') {
-            need(case_read(&c, line), "not understood", line);
+            need(case_read(&c, line), "invalid case", line);
             run_case(&c, line);
             fflush(stdout);
         }

@@ -1,8 +1,7 @@
-/* Tests align.h with random shifts, dropped and repeated frames. Each must be found, or the result must
- * be marked as unsure.
+/* Tests align.h with random shifts, dropped and repeated frames. Each must be found, or the result must be marked as
+ * unsure.
  *
  *     test_align          some cases; DEPTH=all: 1,400 cases
- *
  */
 #include "../examples/tool/align.h"
 #include "../examples/tool/video.h"

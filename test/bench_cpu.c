@@ -119,7 +119,7 @@ static double run(const film *f, int threads, const options *o, double *least) {
 
 /* Runs `count` processes with one thread each at the same time. Returns the mean of their seconds per pair, and lowers
  * *least to the mean of their shortest times. */
-static double run_apart(const film *f, int count, const options *o, double *least) {
+static double run_processes(const film *f, int count, const options *o, double *least) {
     double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double sum = 0, shortest = 0;
@@ -146,21 +146,21 @@ static double run_apart(const film *f, int count, const options *o, double *leas
 /* Measures one size and depth and prints a line for each number of threads. The speed of a busy machine changes from
  * second to second, so speeds are compared within a round. */
 static void measure(const options *o, int width, int height, int bits) {
-    static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], apart[MAX_COUNTS][MAX_ROUNDS];
+    static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], processes[MAX_COUNTS][MAX_ROUNDS];
     film f = film_make(width, height, bits);
-    double least[MAX_COUNTS], least_apart[MAX_COUNTS];
+    double least[MAX_COUNTS], least_processes[MAX_COUNTS];
     for (int i = 0; i < o->count; i++)
-        least[i] = least_apart[i] = 1e9;
+        least[i] = least_processes[i] = 1e9;
     for (int round = 0; round < o->rounds; round++) {
-        double first_beside = 0;
+        double first_separate = 0;
         for (int i = 0; i < o->count; i++) {
             const double threads = (double)o->counts[i] / o->counts[0];
-            double beside;
+            double separate;
             time[i][round] = run(&f, o->counts[i], o, &least[i]);
             linear[i][round] = time[0][round] / time[i][round] / threads;
-            beside = run_apart(&f, o->counts[i], o, &least_apart[i]);
-            first_beside = i ? first_beside : beside;
-            apart[i][round] = first_beside / beside;
+            separate = run_processes(&f, o->counts[i], o, &least_processes[i]);
+            first_separate = i ? first_separate : separate;
+            processes[i][round] = first_separate / separate;
         }
     }
     for (int i = 0; i < o->count; i++) {
@@ -168,8 +168,8 @@ static void measure(const options *o, int width, int height, int bits) {
         const double threads = (double)n / o->counts[0];
         vmafgpu *context = open_context(&f, n, o->mask);
         printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n,
-               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(apart[i], o->rounds),
-               1000 * least[i], least[0] / least[i] / threads, least_apart[0] / least_apart[i],
+               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(processes[i], o->rounds),
+               1000 * least[i], least[0] / least[i] / threads, least_processes[0] / least_processes[i],
                (double)vmafgpu_host_memory(context) / 1048576);
         vmafgpu_close(context);
         fflush(stdout);

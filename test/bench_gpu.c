@@ -57,7 +57,7 @@ static void die(const char *format, ...) {
     exit(1);
 }
 
-static void *take(size_t size) {
+static void *allocate(size_t size) {
     void *memory = malloc(size ? size : 1);
     if (!memory)
         die("no memory");
@@ -153,10 +153,10 @@ static int is_wanted(const options *o, const char *part) {
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
     X(context_push, "cuCtxPushCurrent_v2", (void *context)) \
     X(context_pop, "cuCtxPopCurrent_v2", (void **context)) \
-    X(memory_take, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
-    X(memory_give, "cuMemFree_v2", (uint64_t address)) \
-    X(pinned_take, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
-    X(pinned_give, "cuMemFreeHost", (void *pointer)) \
+    X(memory_allocate, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
+    X(memory_free, "cuMemFree_v2", (uint64_t address)) \
+    X(pinned_allocate, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
+    X(pinned_free, "cuMemFreeHost", (void *pointer)) \
     X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", (void *stream)) \
@@ -344,7 +344,7 @@ static void score_on_cpu(film *f) {
     config.on_score_user = &s;
     v = open_or_die(&config);
     f->columns = s.columns = vmafgpu_column_count(v);
-    f->rows = s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    f->rows = s.kept = (double *)allocate((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
     s.pairs = f->pairs;
     for (int i = 0; i < f->check; i++) {
@@ -377,7 +377,7 @@ static void list_features(film *f, const char *list) {
 }
 
 static film *film_make(int width, int height, int bits, const options *o) {
-    film *f = (film *)take(sizeof *f);
+    film *f = (film *)allocate(sizeof *f);
     pthread_t threads[MAX_PAIRS];
     int count = processors(MAX_PAIRS);
     memset(f, 0, sizeof *f);
@@ -396,7 +396,7 @@ static film *film_make(int width, int height, int bits, const options *o) {
         f->size += f->row_bytes[i] * (size_t)clip_plane_height(&f->clip, i);
     }
     for (int i = 0; i < 2 * f->pairs; i++)
-        f->pictures[i / 2][i % 2] = (unsigned char *)take(f->size);
+        f->pictures[i / 2][i % 2] = (unsigned char *)allocate(f->size);
     pthread_mutex_init(&f->lock, NULL);
     for (int i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, make_pictures, f) != 0)
@@ -441,9 +441,9 @@ static void to_device(reel *r, int pair, int side) {
     unsigned char *padded;
     for (int i = 0; i < clip_plane_count(&f->clip); i++)
         size += device_pitch(f, i) * (size_t)clip_plane_height(&f->clip, i);
-    padded = (unsigned char *)take(size);
+    padded = (unsigned char *)allocate(size);
     memset(padded, 0, size);
-    CUDA_CALL(r->cuda, memory_take, (&r->device[pair][side], size));
+    CUDA_CALL(r->cuda, memory_allocate, (&r->device[pair][side], size));
     for (int i = 0; i < clip_plane_count(&f->clip); i++) {
         const size_t pitch = device_pitch(f, i);
         r->frames[pair][side].data[i] = (const void *)(uintptr_t)(r->device[pair][side] + at);
@@ -460,7 +460,7 @@ static void to_device(reel *r, int pair, int side) {
 
 static void to_pinned(reel *r, int pair, int side) {
     const film *f = r->film;
-    CUDA_CALL(r->cuda, pinned_take, (&r->pinned[pair][side], f->size, 0));
+    CUDA_CALL(r->cuda, pinned_allocate, (&r->pinned[pair][side], f->size, 0));
     memcpy(r->pinned[pair][side], f->pictures[pair][side], f->size);
     for (int i = 0; i < clip_plane_count(&f->clip); i++)
         r->frames[pair][side].data[i] = (unsigned char *)r->pinned[pair][side] + f->plane_at[i];
@@ -489,9 +489,9 @@ static void reel_close(reel *r) {
     CUDA_CALL(r->cuda, context_push, (r->cuda->context));
     for (int i = 0; i < 2 * r->film->pairs; i++) {
         if (r->device[i / 2][i % 2])
-            CUDA_CALL(r->cuda, memory_give, (r->device[i / 2][i % 2]));
+            CUDA_CALL(r->cuda, memory_free, (r->device[i / 2][i % 2]));
         if (r->pinned[i / 2][i % 2])
-            CUDA_CALL(r->cuda, pinned_give, (r->pinned[i / 2][i % 2]));
+            CUDA_CALL(r->cuda, pinned_free, (r->pinned[i / 2][i % 2]));
     }
     CUDA_CALL(r->cuda, context_pop, (&before));
 }
@@ -631,14 +631,14 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     v = open_or_die(&config);
     s.columns = f->columns;
     s.pairs = f->pairs;
-    s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept = (double *)allocate((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
     score_clip(v, r, &s, f->check);
     s.kept_rows = 0;
-    s.lap = (double *)take((size_t)(f->pairs * f->columns) * sizeof(double));
+    s.lap = (double *)allocate((size_t)(f->pairs * f->columns) * sizeof(double));
     frames = choose_frames(v, r, &s, o);
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
-        CUDA_CALL(c, memory_take, (&targets[i], f->size));
+        CUDA_CALL(c, memory_allocate, (&targets[i], f->size));
     for (int i = 0; i < o->repeats; i++) {
         double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         speeds[i] = (double)frames / score_clip(v, r, &s, frames);
@@ -646,7 +646,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
         copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(r, targets, frames) : 0;
     }
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
-        CUDA_CALL(c, memory_give, (targets[i]));
+        CUDA_CALL(c, memory_free, (targets[i]));
     speed = median(speeds, o->repeats);
     spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* median() has sorted them */
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
@@ -695,7 +695,7 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
     v = open_or_die(&config);
     s.columns = f->columns;
     s.pairs = f->pairs;
-    s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept = (double *)allocate((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
     score_clip(v, &r, &s, f->check);
     s.kept_rows = 0;
@@ -745,7 +745,7 @@ typedef struct pixel_frame {
 static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, int side) {
     const size_t count = clip_plane_samples(&f->clip, 0);
     const unsigned char *luma = f->pictures[pair][side];
-    unsigned char *out = (unsigned char *)take(count * (size_t)kind->size);
+    unsigned char *out = (unsigned char *)allocate(count * (size_t)kind->size);
     for (size_t i = 0; i < count; i++) {
         const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte, which is noise for longer samples */
         for (unsigned k = 0; k < 4; k++) {
@@ -763,7 +763,7 @@ static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, 
     return out;
 }
 
-static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel_kind *kind, int pair, int side) {
+static void pixel_frame_make(pixel_frame *p, const film *f, cuda *c, const pixel_kind *kind, int pair, int side) {
     const size_t row = (size_t)f->clip.width * (size_t)kind->size, height = (size_t)f->clip.height;
     unsigned char *host = make_rgb(f, kind, pair, side);
     memset(p, 0, sizeof *p);
@@ -786,7 +786,7 @@ static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel
         copy.height = height;
         CUDA_CALL(c, copy_rows, (&copy, c->streams[0]));
     } else {
-        CUDA_CALL(c, memory_take, (&p->linear, row * height));
+        CUDA_CALL(c, memory_allocate, (&p->linear, row * height));
         CUDA_CALL(c, copy_in, (p->linear, host, row * height, c->streams[0]));
     }
     CUDA_CALL(c, stream_wait, (c->streams[0]));
@@ -796,12 +796,12 @@ static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel
     free(host);
 }
 
-static void pixel_frame_give(pixel_frame *p, cuda *c) {
+static void pixel_frame_free(pixel_frame *p, cuda *c) {
     if (p->array) {
         CUDA_CALL(c, surface_destroy, (p->surface));
         CUDA_CALL(c, array_destroy, (p->array));
     } else {
-        CUDA_CALL(c, memory_give, (p->linear));
+        CUDA_CALL(c, memory_free, (p->linear));
     }
 }
 
@@ -874,7 +874,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
         config.colour.siting = VMAFGPU_SITING_LEFT;
         v = open_or_die(&config);
         for (int i = 0; i < 2 * sets; i++)
-            pixel_frame_take(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
+            pixel_frame_make(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
         for (int i = -sets; i < runs; i++)
             alone[i < 0 ? 0 : i] = time_pair(v, c, frames[(i + sets) % sets], events);
         for (int i = -1; i < o->repeats; i++)
@@ -886,7 +886,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
         fflush(stdout);
         vmafgpu_close(v);
         for (int i = 0; i < 2 * sets; i++)
-            pixel_frame_give(&frames[i / 2][i % 2], c);
+            pixel_frame_free(&frames[i / 2][i % 2], c);
     }
     for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_destroy, (events[i]));
@@ -935,8 +935,9 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     vmafgpu_config config = gpu_config(f, o);
     const int count = o->frames ? o->frames : side <= 16 ? 131072 : side <= 64 ? 32768 : 8192;
     const int checked = count < EDITS_CHECKED ? count : EDITS_CHECKED;
-    vmafgpu_edit *edits = (vmafgpu_edit *)take(sizeof *edits * (size_t)count);
-    vmafgpu_edit_score *scores = (vmafgpu_edit_score *)take(sizeof *scores * (size_t)count), expected[EDITS_CHECKED];
+    vmafgpu_edit *edits = (vmafgpu_edit *)allocate(sizeof *edits * (size_t)count);
+    vmafgpu_edit_score *scores = (vmafgpu_edit_score *)allocate(sizeof *scores * (size_t)count),
+                       expected[EDITS_CHECKED];
     double seconds[MAX_REPEATS], host[MAX_REPEATS], one[MAX_REPEATS], commit[MAX_REPEATS];
     int differs = 0;
     reel r, plain;
@@ -1006,7 +1007,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
     config.live = 1;
     config.map_block_size = block;
     v = open_or_die(&config);
-    CUDA_CALL(c, memory_take, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
+    CUDA_CALL(c, memory_allocate, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
     for (int i = -1; i < o->repeats; i++) {
         double start;
         (void)vmafgpu_reset(v);
@@ -1023,7 +1024,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
         speeds[i < 0 ? 0 : i] = frames / (now() - start);
     }
     vmafgpu_close(v);
-    CUDA_CALL(c, memory_give, (map));
+    CUDA_CALL(c, memory_free, (map));
     reel_close(&r);
     return median(speeds, o->repeats);
 }
@@ -1081,7 +1082,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     config.gpu.device = o->gpu;
     config.gpu.kernels_path = o->kernels;
     config.gpu.driver_path = o->driver;
-    grey = (unsigned char *)take((size_t)config.width * (size_t)config.height);
+    grey = (unsigned char *)allocate((size_t)config.width * (size_t)config.height);
     memset(grey, 128, (size_t)config.width * (size_t)config.height);
     frame.data[0] = grey;
     start = now();

@@ -26,7 +26,7 @@ static void need(int is_true, const char *what) {
     }
 }
 
-static void *take(size_t size) {
+static void *allocate(size_t size) {
     void *memory = calloc(size + 1, 1);
     need(memory != NULL, "out of memory");
     return memory;
@@ -36,7 +36,7 @@ static bytes read_file(const char *path) {
     FILE *file = fopen(path, "rb");
     const long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     need(size >= 0 && size < LARGEST_FILE && fseek(file, 0, SEEK_SET) == 0, path);
-    bytes b = { (unsigned char *)take((size_t)size), (size_t)size };
+    bytes b = { (unsigned char *)allocate((size_t)size), (size_t)size };
     need(fread(b.data, 1, b.size, file) == b.size, path);
     fclose(file);
     return b;

@@ -351,32 +351,32 @@ static void beyond_count(void *user, int count, void (*task)(void *arg, int inde
 }
 
 /* An allocator that surrounds memory with bytes of a known value and checks them when the memory is freed. */
-typedef struct walls {
+typedef struct guards {
     int allocations, broken;
-} walls;
+} guards;
 
-enum { WALL = 1 << 20, WALL_BYTE = 0xa5 };
+enum { GUARD_SIZE = 1 << 20, GUARD_BYTE = 0xa5 };
 
-static void *walled_alloc(void *user, size_t size) {
-    walls *w = (walls *)user;
-    unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)WALL);
+static void *guarded_alloc(void *user, size_t size) {
+    guards *w = (guards *)user;
+    unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)GUARD_SIZE);
     if (!start)
         return NULL;
-    memset(start, WALL_BYTE, size + 2 * (size_t)WALL);
+    memset(start, GUARD_BYTE, size + 2 * (size_t)GUARD_SIZE);
     memcpy(start, &size, sizeof size);
     w->allocations++;
-    return start + WALL;
+    return start + GUARD_SIZE;
 }
 
-static void walled_free(void *user, void *pointer) {
-    walls *w = (walls *)user;
-    unsigned char *start = (unsigned char *)pointer - WALL;
+static void guarded_free(void *user, void *pointer) {
+    guards *w = (guards *)user;
+    unsigned char *start = (unsigned char *)pointer - GUARD_SIZE;
     size_t size, broken = 0;
     memcpy(&size, start, sizeof size);
-    for (size_t i = sizeof size; i < WALL; i++)
-        broken += start[i] != WALL_BYTE;
-    for (size_t i = 0; i < WALL; i++)
-        broken += start[WALL + size + i] != WALL_BYTE;
+    for (size_t i = sizeof size; i < GUARD_SIZE; i++)
+        broken += start[i] != GUARD_BYTE;
+    for (size_t i = 0; i < GUARD_SIZE; i++)
+        broken += start[GUARD_SIZE + size + i] != GUARD_BYTE;
     w->broken += broken > 0;
     free(start);
 }
@@ -390,7 +390,7 @@ static void test_beyond_count(void) {
         film f = film_make_colour("texture+mix", 320, 240, 8, 420, 2, 6);
         vmafgpu_config config = film_config(&f);
         vmafgpu_feature_config feature;
-        walls g = { 0, 0 };
+        guards g = { 0, 0 };
         pool_log log = { 0, 0 };
         scores one, s;
         memset(&feature, 0, sizeof feature);
@@ -404,8 +404,8 @@ static void test_beyond_count(void) {
         config.threads = 4;
         config.parallel_for = beyond_count;
         config.parallel_for_user = &log;
-        config.allocator.allocate = walled_alloc;
-        config.allocator.release = walled_free;
+        config.allocator.allocate = guarded_alloc;
+        config.allocator.release = guarded_free;
         config.allocator.user = &g;
         s = film_score(&f, &config);
         check_same_scores(&s, &one);

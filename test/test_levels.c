@@ -16,7 +16,7 @@ enum { ALL_OFF = 255 };
 
 enum { BENCH_WIDTH = 640, BENCH_BLOCKS = 352, BENCH_RUNS = 200 };
 
-static int bench_here; /* whether BENCH() times functions */
+static int is_timing; /* whether BENCH() times functions */
 
 static uint64_t ticks(void) {
 #ifdef VMAFGPU__HAS_X86
@@ -36,13 +36,13 @@ static uint64_t ticks(void) {
 #define BENCH(of, what, samples, ...) \
     do { \
         uint64_t least = UINT64_MAX; \
-        for (int run = 0; bench_here && run < BENCH_RUNS; run++) { \
+        for (int run = 0; is_timing && run < BENCH_RUNS; run++) { \
             const uint64_t begin = ticks(); \
             __VA_ARGS__; \
             const uint64_t took = ticks() - begin; \
             least = took < least ? took : least; \
         } \
-        if (bench_here) { \
+        if (is_timing) { \
             printf("%-8s %-24s %9.3f\n", (of)->name, (what), (double)least / (double)(samples)); \
         } \
     } while (0)
@@ -586,7 +586,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             snprintf(test_where, sizeof test_where, "%s vif_rows %.200s, scale %d, rows %d to %d", level->name, what,
                      scale, first, end);
             sides[k]->vif->rows(&job, to);
-            if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
+            if (k == 0 && is_timing && (scale == 0 || !is_wide)) {
                 char name[32];
                 snprintf(name, sizeof name, "vif_rows scale %d%s", scale, scale ? "" : is_wide ? " words" : " bytes");
                 BENCH(level, name, w * (end - first), level->vif->rows(&job, to));
@@ -658,7 +658,7 @@ static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
                 check_written(&low[k][i], &low[k][i], 0, has_low ? cut : 0, (int)vmafgpu__padded(g.w));
             if (cut < g.h)
                 sides[k]->adm->rows(&task, cut, g.h, sums[k]);
-            if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
+            if (k == 0 && is_timing && (scale == 0 || !is_wide)) {
                 char name[32];
                 vmafgpu__adm_sums unused[BAND_DISTORTED];
                 memset(unused, 0, sizeof unused);
@@ -1346,7 +1346,7 @@ static void test_level(const vmafgpu__cpu_functions *level) {
 
 /* Times all functions of an instruction set at one width. */
 static void bench_level(const vmafgpu__cpu_functions *level) {
-    bench_here = 1;
+    is_timing = 1;
     for (int depth = 8; depth <= 10; depth += 2) {
         test_motion_rows(level, BENCH_WIDTH, depth, 0);
         check_bands(level, 0, BENCH_WIDTH, 96, depth, 0, 1);
@@ -1354,7 +1354,7 @@ static void bench_level(const vmafgpu__cpu_functions *level) {
     test_cambi_rows(level, BENCH_WIDTH, 0);
     test_speed_rows(level, BENCH_BLOCKS);
     test_float_rows(level, FLOAT_PITCH - 2 * VMAFGPU__MARGIN, 0);
-    bench_here = 0;
+    is_timing = 0;
 }
 
 int main(int argc, char **argv) {

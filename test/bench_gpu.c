@@ -894,7 +894,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Edits: tries per second
+ * Edits per second
  * ------------------------------------------------------------------------------------------------ */
 
 enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };

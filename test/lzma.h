@@ -8,7 +8,7 @@
 
 typedef struct range_coder {
     unsigned char *out;
-    uint64_t low, held; /* number of bytes that a carry may still change: `first` and then bytes of 255 */
+    uint64_t low, held; /* held: number of bytes that a carry may still change, `first` and then 255s */
     uint32_t range;
     unsigned char first;
 } range_coder;

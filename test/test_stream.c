@@ -969,7 +969,7 @@ static void test_acquired(void) {
 
 /* ---- tags ---- */
 
-/* Returns a tag with the bits of a signalling NaN, an infinity, -0.0 or a quiet NaN. Tags are stored as doubles. */
+/* Returns a tag with the bits of a signalling NaN, a quiet NaN or a denormal number. Tags are stored as doubles. */
 static uint64_t tag_of(int64_t index) {
     static const uint64_t patterns[] = { 0x7ff0000000000001u, 0xfff0000000000000u, 0x8000000000000000u,
                                          0xffffffffffffffffu };

@@ -293,7 +293,8 @@ GPU_FN uint32_t peek(const uint32_t *p) {
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
-/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
+/* Converts a pointer to an address in shared memory. A cast shows the compiler that the pointer is to shared memory;
+ * asm would not. */
 GPU_FN uint32_t shared_address(const void *p) {
 #ifdef __NVCC__
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -478,7 +479,8 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* If c and d were the same registers, the compiler would copy c before each product that starts from it. */
+/* Computes d = c + a * b. If c and d were the same registers, the compiler would copy c before each product that starts
+ * from it. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -498,7 +500,8 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
         : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
-/* asm stops the compiler from keeping operands of the matrix products in registers. */
+/* Reads words of shared memory. Without asm, the compiler tends to keep operands of the matrix products in
+ * registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -1425,7 +1428,7 @@ GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) {
     return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0;
 }
 
-/* Replaces the terms that may be wrong by those of vif_levels(). */
+/* Replaces terms that may be wrong by the terms of vif_levels(). */
 template <bool DOUBLES, int N>
 GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two, const int32_t *s1,
                         const int32_t *s2, const int32_t *s12, VifSums *sums) {
@@ -2887,7 +2890,7 @@ GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* 64-bit sums are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
+/* Return 64-bit sums. They are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2950,8 +2953,8 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* The same for the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes, and one operation
- * multiplies a pair by two taps. */
+/* Applies the vertical filters to the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes,
+ * and one operation multiplies a pair by two taps. */
 template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
@@ -3882,7 +3885,7 @@ template <int BYTES> struct CambiPrepare {
                 Words4{ two[k][0], two[k][1], two[k][2], two[k][3] };
     }
 
-    /* Returns a mask of those of eight samples that equal their neighbours to the right and below. */
+    /* Returns a mask of the samples in a group of eight that equal their neighbours to the right and below. */
     GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
         const uint32_t word[5] = { row.x, row.y, row.z, row.w, next },
                        under[4] = { below.x, below.y, below.z, below.w };
@@ -4215,8 +4218,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Sums in halves of words: `high` has those of the odd bytes. `low` has those of the even bytes, which are the rest
-     * of the sums of words. */
+    /* Sums in halves of words. `high` has the sums of the odd bytes. `low` has the sums of the even bytes, which are
+     * the rest of the sums of words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
@@ -4262,7 +4265,8 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* The same as cambi_value_of_four() for any number of contrasts; `weights` are those of the code. */
+/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` are the weights of the code, a byte
+ * per contrast. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -5101,7 +5105,7 @@ GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPl
     return sum;
 }
 
-/* Eight neighbouring samples of STEP bytes each, including those of the other plane if u and v are interleaved. */
+/* Eight neighbouring samples of STEP bytes each, including samples of the other plane if u and v are interleaved. */
 template <int STEP> struct SpeedChunk {
     uint32_t word[2 * STEP];
 };
@@ -5396,7 +5400,8 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* The first warp sums a band of rows, with a lane per place, while the other warps compute the next band. */
+/* Subtracts the local mean and computes the means of places. The first warp sums a band of rows, with a lane per place,
+ * while the other warps compute the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
     if (speed_is_skipped(launch))
@@ -9041,7 +9046,7 @@ GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t 
     }
 }
 
-/* Writes an edit's samples over those of the tile at band position (x, y). */
+/* Writes the samples of an edit over the samples of the tile at band position (x, y). */
 template <class Kind, class Sample>
 GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditPicture &picture, int32_t x, int32_t y,
                              int32_t height, int32_t words, int32_t rows) {

@@ -72,12 +72,15 @@
  *
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair outside of the clip and allocates nothing. Pass the
  * previous reference for motion; with NULL, motion is 0. vmafgpu_score_candidates() scores several encodes of one
- * frame. On the CPU it does the work that depends only on the reference once.
+ * frame. On the CPU it does the work that depends only on the reference once. Neither call changes the clip: push the
+ * encode that you choose. Its score in the clip can be lower, because motion2 also depends on the next reference there;
+ * the order of the candidates is the same. To rank encodes near 100, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
  *     vmafgpu_score_pair(v, &ref, &encodes[0], &before, &score);
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
+ *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
  * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs. Push all frames with the same index in one
  * call. On the CPU the contexts share the work that depends only on the reference. Each context has its own scores.
@@ -122,7 +125,9 @@
  * LIVE. In games and streams each score is needed before the next pair, and no call may block. With config.live a score
  * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
  * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the
- * frames.
+ * frames. If the CPU scores, vmafgpu_try_push() takes as long as scoring the pair: call it in a job of your own. For
+ * another frame size, close the context and open a new one; push the last reference, scaled to the new size, with
+ * vmafgpu_push_preceding(), because motion needs it.
  *
  *     vmafgpu_score score;
  *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
@@ -136,7 +141,8 @@
  * base. vmafgpu_edit_try() returns the score of the base with other samples in a rectangle. It is bit-identical to
  * scoring the whole changed frame. vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and
  * vmafgpu_edit_blocks() approximate which sums and blocks matter most. Edits support models that use only adm, vif and
- * motion: the v0.6 models except the float ones.
+ * motion: the v0.6 models except the float ones. They change neither the clip nor your frames: write the chosen samples
+ * into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
  *     vmafgpu_edit_score tried;
@@ -146,7 +152,8 @@
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);
  *
  * MAPS show where in a frame VMAF is lost, as one float per block. They need config.map_block_size and config.live. A
- * map in host memory is complete when the score of its pair is ready.
+ * map in host memory is complete when the score of its pair is ready. Without config.live, call vmafgpu_edit_begin()
+ * and vmafgpu_edit_blocks() instead.
  *
  *     int across, down;
  *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map`
@@ -336,14 +343,16 @@
  *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime ends the process.
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|.
+ * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|,
+ * and for the first frame 0.
  *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3, and the motion columns with
  *     options, are computed in the same way. Other columns are unchanged. Each score is bit-identical to that of
  *     libvmaf for a clip that ends with the pair. motion2 is never lower than in the whole clip, so most scores are
  *     slightly higher. Pooling uses live scores.
- *   - vmafgpu_try_push(), _next_score(), _reusable_count() and _request_map() never wait for a GPU. vmafgpu_push(),
- *     _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can wait. On the CPU
- *     vmafgpu_try_push() scores the pair during the call.
+ *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
+ *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
+ *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU vmafgpu_try_push() scores
+ *     the pair during the call.
  *   - Motion is measured from one pushed reference to the next. The context keeps the references that it needs.
  *
  * FROM THE API OF LIBVMAF. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
@@ -418,7 +427,8 @@
  *                                  the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits: config.max_edit_size is refused. Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
- *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"
+ *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"; relative to the folder of
+ *                                  this header, or to a folder of -I
  *
  * THREADS. Only one thread at a time can use a context; it need not always be the same thread. Different contexts are
  * independent. Several contexts and threads can read the same frame. Callbacks must not throw or longjmp.
@@ -835,13 +845,13 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
- * be on any threads, in any order, and at the same time. `count` is config.threads; with 1 the callback is not used.
- * Other values of i are ignored. If a task was not called exactly once, the call of this library fails with
- * VMAFGPU_ERROR_SYSTEM. */
+ * be on any threads, in any order, one after the other or at the same time: no task waits for another. `count` is
+ * config.threads; with 1 the callback is not used. Other values of i are ignored. If a task was not called exactly
+ * once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure, the same as vmafgpu_last_error()             */
+    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure; vmafgpu_last_error() returns it, too         */
     VMAFGPU_LOG_LEVEL_WARNING,   /* the request is carried out, but may not be what the caller intended    */
     VMAFGPU_LOG_LEVEL_INFO       /* information, for example why no GPU is used                            */
 } vmafgpu_log_level;
@@ -1019,7 +1029,8 @@ typedef struct vmafgpu_config {
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
                                              Takes two luma planes and a few megabytes per thread. On a GPU it takes 90
                                              bytes per pixel and up to 100 MB of device memory, and 30 MB of pinned
-                                             memory */
+                                             memory. With backend AUTO and frames in host or pinned memory the whole
+                                             context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
@@ -1211,7 +1222,9 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
  *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. If config.on_score
  *     is set, it delivers the scores, and this function returns only these two values;
  *   - the failure of the frame (below 0) if the frame has no score; score->index is the frame. The next call continues
- *     with the frame after it.
+ *     with the frame after it;
+ *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
+ *     written.
  * Because motion depends on the following frame, a score is ready one push later, and on a GPU when its batch is
  * finished. With motion_five_frame_window the first scores are ready two pushes later. With config.live they are not
  * delayed. */
@@ -1232,9 +1245,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *     except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and following frames in
  *     pinned or device memory.
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
- *     thread. It is for frames in device memory: work that is queued on the stream afterwards can overwrite them. If
- *     the CPU scores, no frame is in use and the function returns VMAFGPU_OK immediately. With gpu.devices or
- *     gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *     thread. It is for frames in GPU memory, also surfaces and arrays: work that is queued on the stream afterwards
+ *     can overwrite them. If the CPU scores, no frame is in use and the function returns VMAFGPU_OK immediately. With
+ *     gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
@@ -1242,8 +1255,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, i
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
  * frames are borrowed for the call. `previous` is the reference frame before this one. motion and motion2 are the
  * difference between the two references, as in the last frame of a clip. If `previous` is NULL, motion is 0, as in a
- * clip of one frame. With motion_five_frame_window motion is always 0. score->values is valid until the next call on
- * the context. The result does not enter pooling. On a GPU the call submits an incomplete batch first. */
+ * clip of one frame. Inside a clip motion2 is the smaller of the differences to both neighbours, so the score can be
+ * lower there; vmafgpu_edit_begin() takes the next reference, too. With motion_five_frame_window motion is always 0.
+ * score->values is valid until the next call on the context. The result does not enter pooling. On a GPU the call
+ * submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
@@ -1266,15 +1281,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
  *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
  *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
  *     per second if thousands are submitted at once.
- *   - Any other call that scores frames on the context discards the base. Without a base the functions below return
- *     VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base the functions
+ *     below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ *   - Edits change neither the clip in progress nor the frames of the caller.
  *   - Nothing is allocated after open. */
 
 /* New samples for a rectangle inside the frame, 1x1 to max_edit_size x max_edit_size; borrowed for the call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
-    ptrdiff_t   pitch;                  /* bytes from row to row, can be negative; 0: tightly packed */
+    ptrdiff_t   pitch;                  /* bytes, not samples, from row to row; can be negative; 0: tightly packed */
     vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
                                            columns are NaN. Saves some microseconds on the CPU. On a GPU the CPU
@@ -1315,9 +1331,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
-/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. The CPU
- * computes up to eight consecutive edits with equal rectangles together, in half the time. A GPU processes thousands
- * per call, and the CPU computes the requested scores from the sums of the GPU.
+/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. Put
+ * edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half the time. A
+ * GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
  *   - scores[i] receives the result of edits[i]. `values` is NULL or receives all columns of each edit: count *
  *     vmafgpu_column_count() doubles.
  *   - An edit with an invalid rectangle or invalid samples gets NaN and an error in scores[i].result; the other edits
@@ -1342,10 +1358,10 @@ typedef struct vmafgpu_gradient {
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double loss;                        /* score lost in this block, to first order; positive if score is lost. It is
-                                           the gradient times the change of the sums if the block and its surroundings
-                                           had the samples of the reference. An edit that restores the block alone can
-                                           therefore have a `change` of the other sign: use `loss` to rank blocks */
+    double loss;                        /* estimate of the score that is lost in this block: the gradient times the
+                                           change of the sums if the block and its surroundings equalled the reference.
+                                           Use it to rank blocks. Restoring the block alone can even lower the score,
+                                           and the losses of all blocks do not add up to the loss of the frame */
     vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
                                            they are 2^k times those of edits, where 2^k is the height of the bands of
                                            that scale, rounded up to a power of two */
@@ -1427,8 +1443,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
 /* Return the number of columns, the name of a column, and the index of a name, or -1. A name is valid until the context
  * is closed, and NULL if there is no such column. Long names of libvmaf, such as "VMAF_integer_feature_adm2_score",
  * find columns without options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The
- * other outputs of a bootstrap model come after the scores of all models: NAME_0001.., NAME_bagging, NAME_stddev,
- * NAME_ci_p95_lo, NAME_ci_p95_hi. */
+ * other outputs of a bootstrap model NAME come after the scores of all models: NAME_0001 and so on (the score of each
+ * SVM that was trained on a part of the data), NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and
+ * NAME_ci_p95_hi (an interval of 95 % for the frame). */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);

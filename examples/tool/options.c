@@ -557,8 +557,10 @@ static const option_row option_rows[] = {
      "                motion.motion_force_zero=true\n"
      "Repeat the option for several models with different\nnames"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
-     "add a feature to those of the models: vif, adm,\nmotion, cambi, speed_chroma, psnr, ...; with options:\n"
-     "vif=debug=true:vif_skip_scale0=true.\ncambi=heatmaps_path=FOLDER writes heat maps to FOLDER"},
+     "add a feature to those of the models: vif, adm,\nmotion, cambi, speed_chroma, speed_temporal, psnr,\n"
+     "psnr_hvs, ciede, float_ssim, float_ms_ssim,\nfloat_psnr, float_moment, float_ansnr, float_adm,\n"
+     "float_vif or float_motion; with options, for example\nvif=debug=true:vif_skip_scale0=true.\n"
+     "cambi=heatmaps_path=FOLDER writes heat maps to FOLDER"},
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "compute features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every Nth frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,

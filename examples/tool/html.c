@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As a string of JSON inside HTML. */
+/* Writes a JSON string that is safe inside HTML. Bytes that are not UTF-8 become U+FFFD. */
 static void html_text(FILE *out, const char *text) {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
@@ -27,6 +27,7 @@ static void html_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
+/* Writes a number as JSON, or null if it is not finite. */
 static void html_number(FILE *out, double value) {
     if (value - value == 0)
         fprintf(out, "%.17g", value);
@@ -57,7 +58,7 @@ static void html_store_float(unsigned char *to, double value) {
         to[k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* The least (side 0) or largest of each `every` rows. */
+/* Writes the minimum (side 0) or maximum (side 1) of each `every` rows of a column. */
 static void html_curve(FILE *out, const scores *s, int column, int64_t every, int side) {
     int64_t count = (s->rows + every - 1) / every;
     unsigned char *bytes = (unsigned char *)malloc((size_t)count * 4 + 1);
@@ -70,12 +71,12 @@ static void html_curve(FILE *out, const scores *s, int column, int64_t every, in
     free(bytes);
 }
 
-/* How many rows a point of a curve stands for; the one that is shown first has half of the room. */
+/* Returns how many rows one point of a curve represents. The column that is shown first gets half of HTML_CURVES. */
 static int64_t html_every(const html_page *p, const scores *s, int column, int first) {
-    int64_t room = HTML_CURVES / 8 / p->video_count; /* pairs of numbers */
-    room = column == first ? room / 2 : room / 2 / (p->columns > 1 ? p->columns - 1 : 1);
-    room = room > 0 ? room : 1;
-    return s->rows <= 2 * room ? 1 : (s->rows + room - 1) / room;
+    int64_t points = HTML_CURVES / 8 / p->video_count; /* a point is a minimum and a maximum */
+    points = column == first ? points / 2 : points / 2 / (p->columns > 1 ? p->columns - 1 : 1);
+    points = points > 0 ? points : 1;
+    return s->rows <= 2 * points ? 1 : (s->rows + points - 1) / points;
 }
 
 static void html_series(const html_page *p, const scores *s, int first) {
@@ -128,7 +129,7 @@ static int64_t html_count_above(const scores *s, int column, double mark) {
     return count;
 }
 
-/* Whole clips of all videos have one range, so that they can be compared. */
+/* Returns the range of the histograms, which is the same for all videos: 0 to 100 for scores. */
 static void html_range(const html_page *p, int column, double *low, double *high) {
     *low = *high = 0;
     for (int i = 0; i < p->video_count; i++) {
@@ -162,26 +163,27 @@ static void html_histogram(const html_page *p, const scores *s, int column) {
     fputs("]}", p->out);
 }
 
-/* Means of seconds or, where nobody knows how long they are, of 25 rows; of longer times where there are too many. */
+/* Writes the mean of each second, or of each 25 rows if the frame rate is unknown. If these were more than HTML_BARS
+ * bars, each bar covers a longer time or ten times as many rows. */
 static void html_bars(const html_page *p, const scores *s, int column) {
     static const struct {
         const char *name;
         int seconds;
-    } units[] = { { "second", 1 },      { "10 second", 10 }, { "minute", 60 },
-                  { "10 minute", 600 }, { "hour", 3600 },    { "day", 86400 } };
+    } units[] = { { "second", 1 },       { "10 seconds", 10 }, { "minute", 60 },
+                  { "10 minutes", 600 }, { "hour", 3600 },     { "day", 86400 } };
     int64_t every = 25;
-    const char *name = p->step > 1 ? "group of 25" : "group of 25 frame";
+    char name[48] = "";
     for (size_t i = 0; p->rate_num && i < sizeof units / sizeof units[0]; i++) {
         every = (int64_t)((double)p->rate_num * units[i].seconds / p->rate_den / (double)p->step + 0.5);
         every = every > 0 ? every : 1;
-        name = units[i].name;
+        snprintf(name, sizeof name, "%s", units[i].name);
         if (s->rows / every <= HTML_BARS)
             break;
     }
-    while (!p->rate_num && s->rows / every > HTML_BARS) {
+    while (!p->rate_num && s->rows / every > HTML_BARS)
         every *= 10;
-        name = "group";
-    }
+    if (!p->rate_num)
+        snprintf(name, sizeof name, p->step > 1 ? "%lld scored frames" : "%lld frames", (long long)every);
     int64_t count = (s->rows + every - 1) / every;
     unsigned char *bytes = (unsigned char *)malloc((size_t)count * 4 + 1);
     for (int64_t i = 0; bytes && i < count; i++) {
@@ -323,7 +325,7 @@ void html_write(const html_page *p) {
         fputs(html_page_tail[i], out);
 }
 
-/* ---- cuts ---- */
+/* ---- shots ---- */
 
 html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count) {
     enum { AROUND = 8 };
@@ -334,7 +336,8 @@ html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count)
         float most = 0;
         for (int64_t k = i - AROUND; k <= i + AROUND && i < rows; k++)
             most = k >= 1 && k < rows && k != i && distances[k] > most ? distances[k] : most;
-        /* 6 steps of 8 bits, and four times as far as anything around */
+        /* A cut is an RMS difference of more than 6 at 8 bits that is four times as large as any other around it, or of
+         * more than 24 that is twice as large. Distances are squares, and 256 is 1 at 8 bits. */
         if (i == rows || (distances[i] > 1536.0f * 1536.0f && distances[i] > 16 * most) ||
             (distances[i] > 6144.0f * 6144.0f && distances[i] > 4 * most)) {
             shots[*count].first = first;

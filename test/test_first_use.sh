@@ -52,7 +52,7 @@ container() {
     # shellcheck disable=SC2059
     printf "$3" > "$work/$1"
     head -c 600 /dev/zero >> "$work/$1"
-    refused "^vmafgpu: \".*/$1\" $2$decoded\\.\$" -r "$r" -d "$work/$1"
+    refused "^vmafgpu: \".*/$1\" $2$decoded:\$" -r "$r" -d "$work/$1"
     check "$1: command" grep -q "^    ffmpeg -v error -i .*/$1 -f yuv4mpegpipe -strict -1 .*- \
 | .*vmafgpu --quiet -r .*clip.ref -d -\$" "$work/err"
 }
@@ -83,7 +83,7 @@ check 'y4m with the name of a container: scores' same named.csv clip.csv
 head -c 2048 /dev/zero | tr '\000' G > "$work/grey"
 run -r "$work/grey" -d "$work/grey" -w 16 -h 16 -p 400 -b 8
 check 'raw video that looks like a transport stream' [ $status -eq 0 ]
-refused "1\" is an MP4 or QuickTime file$decoded\\.\$" -r "$work/raw.ref" -d "$work/1" -w 66 -h 50 -p 422 -b 10
+refused "1\" is an MP4 or QuickTime file$decoded:\$" -r "$work/raw.ref" -d "$work/1" -w 66 -h 50 -p 422 -b 10
 check 'raw video: command' grep -q \
     '^    ffmpeg -v error -i .*/1 -f rawvideo -pix_fmt yuv422p10le - | .* -d - -w 66 -h 50 -p 422 -b 10$' "$work/err"
 refused "1\" is an MP4 or QuickTime file$decoded, and score its output" -r "$r" -d "$work/1" --align 3
@@ -110,21 +110,21 @@ obey() {
     CLIPS=$work PATH=$work/bin:$PATH $1 -c "$(sed -n 's/^    //p' "$work/err")" > "$work/obeyed.csv" 2> "$work/obeyed"
 }
 if [ -z "$RUNNER" ]; then
-    refused "$decoded\\.\$" -r "$r" -d "$work/$odd" --csv
+    refused "$decoded:\$" -r "$r" -d "$work/$odd" --csv
     check 'special characters in a name: command works' obey sh
     check 'special characters in a name: scores' same obeyed.csv clip.csv
-    refused "$decoded\\.\$" "--reference=$work/ref $odd" "-d$d" --csv
+    refused "$decoded:\$" "--reference=$work/ref $odd" "-d$d" --csv
     check 'name after =: command works' obey sh
     check 'name after =: scores' same obeyed.csv clip.csv
     if command -v bash > /dev/null; then
-        refused "$decoded for bash\\.\$" "$work/ref $odd" "$work/$odd" --csv
+        refused "$decoded for bash:\$" "$work/ref $odd" "$work/$odd" --csv
         check 'two encoded files: command works' obey bash
         check 'two encoded files: scores' same obeyed.csv clip.csv
     fi
 fi
 if command -v ffmpeg > /dev/null && [ -z "$RUNNER" ] && ffmpeg -v error -nostdin -i "$d" -c:v ffv1 -y "$work/real.mkv" \
     2> "$work/log"; then
-    refused "Matroska.*$decoded\\.\$" -r "$r" -d "$work/real.mkv" --csv
+    refused "Matroska.*$decoded:\$" -r "$r" -d "$work/real.mkv" --csv
     check 'with ffmpeg: command works' sh -c "$(sed -n 's/^    //p' "$work/err")" > "$work/real.csv" 2> "$work/log"
     check 'with ffmpeg: scores' same real.csv clip.csv
 else

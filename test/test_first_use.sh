@@ -144,7 +144,7 @@ for format in xml json csv sub; do
 done
 run -r "$r" -d "$d"
 check 'no format: pooled score' grep -q '^vmaf mean ' "$work/out"
-refused '^vmafgpu: --json without -o writes one report to standard output, not 2; name a file for each with -o' -r "$r" -d "$d" -d "$r" --json
+refused '^vmafgpu: --json without -o writes a single report to standard output, not 2; add an -o for each video' -r "$r" -d "$d" -d "$r" --json
 run -r "$r" -d "$d" --segment 1/1 -o "$work/part"
 run --join "$work/part" --csv
 check '--join --csv without -o' same out clip.csv
@@ -177,7 +177,7 @@ for name in gray gray10le yuv444p12le p010le p210le; do
     run -r "$work/zeros" -d "$work/zeros" -w 66 -h 50 -p $name
     check "-p $name" [ $status -eq 0 ]
 done
-refused 'pixel format yuv420p has 8 bits, not 10; leave --bitdepth out' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 \
+refused 'pixel format yuv420p has 8 bits, not 10; remove --bitdepth' -r "$work/raw.ref" -d "$work/raw.dist" -w 66 \
     -h 50 -p yuv420p -b 10
 for name in yuv420p10be yuv421p yuv420p7 yuv420p17 p010be p020le yuv420 gray8x rgb24; do
     refused "needs 420, .* yuv420p10le, not \"$name\"" -r "$work/raw.ref" -d "$work/raw.dist" -w 66 -h 50 -p $name

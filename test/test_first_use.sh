@@ -238,10 +238,10 @@ for content in texture+blur texture+mix grey+grain; do
 done
 run -r "$work/size.ref" -d - -w 288 -h 352 -p yuv420p < "$work/size.dist"
 check 'warning about a file with standard input as the other video' grep -q "$odd_size 288x352" "$work/err"
-odd size 'look like pairs of 8 bits; check --bitdepth (16)' -w 352 -h 144 -p 420 -b 16
+odd size 'look like 8-bit samples; check --bitdepth (16)' -w 352 -h 144 -p 420 -b 16
 make_pair size10 --raw texture+mix 352x288 10 420 2 4
 odd size10 "$odd_size 288x352: rows of 352 samples fit far better" -w 288 -h 352 -p yuv420p10le
-odd size10 'look like the halves of words .*; check --bitdepth (8)' -w 352 -h 288 -p yuv420p
+odd size10 'look like 16-bit words; check --bitdepth (8)' -w 352 -h 288 -p yuv420p
 sound size10 -w 352 -h 288 -p yuv420p10le
 for side in ref dist; do
     {

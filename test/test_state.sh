@@ -107,7 +107,7 @@ check '--join of several videos: first report' same joined1.xml one.xml
 check '--join of several videos: second report' same joined2.xml two.xml
 
 segments 3
-refused 'of 3 segments 1 is missing: 2' --join "$work/part1.json" "$work/part3.json"
+refused '1 of 3 segments is missing: 2' --join "$work/part1.json" "$work/part3.json"
 refused 'are the same segment, 1' --join "$work/part1.json" "$work/part2.json" "$work/part1.json"
 $tool -r "$r" -d "$work/two.y4m" --quiet --segment 2/3 -o "$work/other.json"
 refused 'are from different runs' --join "$work/part1.json" "$work/other.json" "$work/part3.json"
@@ -142,7 +142,7 @@ if command -v gzip > /dev/null; then
         (
             failed=0
             ulimit -t 600 # seconds of processor time, far more than needed
-            refused "of $claim segments $((claim - 2)) are missing: 2, 4, 5," --join "$work/claim3.json" "$work/claim1.json"
+            refused "$((claim - 2)) of $claim segments are missing: 2, 4, 5," --join "$work/claim3.json" "$work/claim1.json"
             [ "$failed" -eq 0 ]
         )
         check "part with $claim segments in its header" [ $? -eq 0 ]

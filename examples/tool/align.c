@@ -185,8 +185,7 @@ static align_signature *align_equalise(const align_problem *p) {
     return out;
 }
 
-/* Computes the distances, with equalised signatures if these at least halve the median. Returns 0 if memory is short.
- * */
+/* Computes the distances, with equalised signatures if these halve the median. Returns 0 if memory is short. */
 static int align_measure_best(align_problem *p) {
     align_measure(p, p->distorted);
     uint32_t plain = align_median_least(p), better;

@@ -36,8 +36,7 @@ static const container_format container_formats[CONTAINER_FORMATS] = {
     { "a BMP picture", " bmp ", 1 },
 };
 
-/* Bytes near the start of a file that identify a format. `is_certain` is 0 if raw video could contain them by chance.
- * */
+/* Bytes near the start of a file that identify a format. `is_certain` is 0 if raw video may contain them by chance. */
 typedef struct container_signature {
     int format, is_certain;
     size_t at, length;

@@ -29,7 +29,7 @@ typedef struct cut_window {
 /* Parses WIDTH:HEIGHT or WIDTH:HEIGHT:X:Y. Returns 0 if the text is neither. */
 int cut_parse_window(cut_window *w, const char *text);
 
-/* Sets the position of a centred window of `v`, rounded down to a chroma sample. */
+/* Sets the position of a centred window in the pictures of `v`, rounded down to a chroma sample. */
 void cut_centre(cut_window *w, const video *v);
 
 /* Whether the window begins on a chroma sample of `v`. */

@@ -70,8 +70,7 @@ void tool_remove_temporaries(void) {
     }
 }
 
-/* Creates a file that can be removed while it is open. Returns NULL and sets errno if it exists or cannot be created.
- * */
+/* Creates a file that can be removed while it is open. Returns NULL and sets errno on failure, also if it exists. */
 static FILE *create_file(const char *path) {
 #ifdef _WIN32
     HANDLE handle = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, CREATE_NEW,

@@ -39,8 +39,8 @@ int tool_is_same_name(const char *a, const char *b);
 /* Whether two paths name the same file or pipe. Returns 0 for devices, because several can use one device. */
 int tool_is_same_file(const file_id *a, const file_id *b);
 
-/* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only
- * the end of a long path is shown. */
+/* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only the
+ * end of a long path is shown. */
 void tool_set_title(char title[SHOWN_PATH], const char *what, const char *path);
 
 /* Returns the file name of a path, or "standard input" for "-". */

@@ -1,5 +1,4 @@
-/* fingerprint.h: hashes of files and of everything that affects the scores of a run, for --state, --segment and --html.
- * */
+/* fingerprint.h: hashes of files, and of everything that affects scores, for --state, --segment and --html. */
 #ifndef TOOL_FINGERPRINT_H
 #define TOOL_FINGERPRINT_H
 

@@ -76,8 +76,7 @@ int html_find_worst(const scores *s, int column, int most, int64_t apart, html_f
 void html_write(const html_page *p);
 
 /* Returns the shots of a clip. distances[i] is the distance between the pictures of rows i - 1 and i; distances[0] is
- * not used. A cut is a distance far above its neighbours. The caller frees the list. Returns NULL if memory is short.
- * */
+ * ignored. A cut is a distance far above its neighbours. The caller frees the list. Returns NULL if memory is short. */
 html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count);
 
 #endif /* HTML_H */

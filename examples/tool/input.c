@@ -115,7 +115,7 @@ int tool_check_videos(const options *o, const video *r, const video *d) {
                          d->sampling.name, conversion(remedy, r));
     }
     if (range_of(r) != range_of(d)) {
-        tool_warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
+        tool_warn("the colour ranges differ: %s is %s, %s is %s; samples are compared without conversion", r->title,
                   range_name(r), d->title, range_name(d));
     }
     if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {

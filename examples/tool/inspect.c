@@ -105,7 +105,7 @@ static int check_raw_picture(const session *all, int i) {
     rawsize_free(&s);
     if (is_deep || is_shallow) {
         tool_warn("the samples of %s look like %s; check --bitdepth (%d) and --pixel_format", v->title,
-                  is_deep ? "the halves of words with more than 8 bits" : "pairs of 8 bits", v->bit_depth);
+                  is_deep ? "16-bit words" : "8-bit samples", v->bit_depth);
     } else if (other) {
         const long long samples = (long long)v->width * v->height, height = samples / other;
         if (samples % other == 0 && height >= other / 3 && height <= other) /* a plausible shape */

@@ -61,7 +61,7 @@ static int check_segments(const rows_file *parts, int count) {
         if (!is_there)
             snprintf(list + used, sizeof list - used, "%s%lld", named++ ? ", " : "", (long long)segment);
     }
-    return tool_fail("of %lld segments %lld %s missing: %s", (long long)parts[0].segments, (long long)missing,
+    return tool_fail("%lld of %lld segments %s missing: %s", (long long)missing, (long long)parts[0].segments,
                      missing == 1 ? "is" : "are", list);
 }
 

@@ -35,6 +35,7 @@ static void html_number(FILE *out, double value) {
         fputs("null", out);
 }
 
+/* Writes bytes as a JSON string in base64. */
 static void html_base64(FILE *out, const unsigned char *data, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     fputc('"', out);
@@ -50,6 +51,7 @@ static void html_base64(FILE *out, const unsigned char *data, size_t size) {
     fputc('"', out);
 }
 
+/* Stores a 32-bit float in little-endian order. */
 static void html_store_float(unsigned char *to, double value) {
     float number = (float)value;
     uint32_t bits;
@@ -79,6 +81,7 @@ static int64_t html_every(const html_page *p, const scores *s, int column, int f
     return s->rows <= 2 * points ? 1 : (s->rows + points - 1) / points;
 }
 
+/* Writes the curves of all columns. */
 static void html_series(const html_page *p, const scores *s, int first) {
     fputs("\"series\":[", p->out);
     for (int c = 0; c < p->columns; c++) {
@@ -94,6 +97,7 @@ static void html_series(const html_page *p, const scores *s, int first) {
     fputs("]", p->out);
 }
 
+/* Writes the pooled values of all columns. */
 static void html_pooled(const html_page *p, const scores *s) {
     static const struct {
         const char *name;
@@ -122,6 +126,7 @@ static void html_pooled(const html_page *p, const scores *s) {
     fputs("]", p->out);
 }
 
+/* Returns the number of rows with at least this value. */
 static int64_t html_count_above(const scores *s, int column, double mark) {
     int64_t count = 0;
     for (int64_t i = 0; i < s->rows; i++)
@@ -144,6 +149,7 @@ static void html_range(const html_page *p, int column, double *low, double *high
     *high = *high > *low ? *high : *low + 1;
 }
 
+/* Writes the histogram of a column. */
 static void html_histogram(const html_page *p, const scores *s, int column) {
     int64_t counts[HTML_BINS] = { 0 };
     double low, high;
@@ -196,6 +202,7 @@ static void html_bars(const html_page *p, const scores *s, int column) {
     free(bytes);
 }
 
+/* Writes the rows and the mean of each shot, or none if there are more than HTML_SHOTS. */
 static void html_shots(const html_page *p, const scores *s, int column) {
     fputs("\"shots\":[", p->out);
     for (int64_t i = 0; i < p->shot_count && p->shot_count <= HTML_SHOTS; i++) {
@@ -227,6 +234,7 @@ int html_find_worst(const scores *s, int column, int most, int64_t apart, html_f
     return count;
 }
 
+/* Writes the worst frames with their pictures. */
 static void html_worst(const html_page *p, const html_video *v) {
     fputs("\"worst\":[", p->out);
     for (int i = 0; i < v->worst_count; i++) {
@@ -243,6 +251,7 @@ static void html_worst(const html_page *p, const html_video *v) {
     fputs("]", p->out);
 }
 
+/* Writes a list of strings. */
 static void html_texts(FILE *out, const char *key, const char *const *texts, int count) {
     fprintf(out, "\"%s\":[", key);
     for (int i = 0; i < count; i++) {
@@ -252,6 +261,7 @@ static void html_texts(FILE *out, const char *key, const char *const *texts, int
     fputs("],\n", out);
 }
 
+/* Writes all data of a distorted video. `first` is the column of the main score. */
 static void html_video_json(const html_page *p, const html_video *v, int first) {
     static const int marks[] = { 95, 90, 80, 70, 60 };
     const scores *s = &v->figures;

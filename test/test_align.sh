@@ -58,10 +58,10 @@ score whole.csv -r "$r" -d "$d"
 check 'matching clips: no message' [ ! -s "$work/err" ]
 score shifted.csv -r "$r" -d "$work/late.y4m"
 check 'shifted: status' [ $? -eq 0 ]
-check 'shifted: warning' said '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 of the latter are left out: --align'
+check 'shifted: warning' said '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 frames of .*ref.y4m. are skipped; --align'
 check 'shifted: number of warnings' [ "$(grep -c 'far better' "$work/err")" -eq 1 ]
 score other.csv -r "$work/late.y4m" -d "$r"
-check 'shifted the other way: warning' said 'if 3 of the former are left out'
+check 'shifted the other way: warning' said 'if 3 frames of .* are skipped'
 score right.csv -r "$r" -d "$work/late.y4m" --frame_skip_ref 3
 check '--frame_skip_ref: no warning' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 score from.csv -r "$r" -d "$d" --from 3
@@ -78,7 +78,7 @@ check '--align: scores' same aligned.csv right.csv
 check '--align: message' said "^vmafgpu: alignment: .*late.y4m\": frame n is frame n+3 of the reference; 27 frames correspond, 0 dropped, 0 repeated"
 check '--align: no warning' [ "$(grep -c warning "$work/err")" -eq 0 ]
 score aligned.csv -r "$r" -d "$d" --align 5
-check '--align of matching clips: message' said '^vmafgpu: alignment: .*dist.y4m": no offset; 30 frames correspond, 0 dropped, 0 repeated\.$'
+check '--align of matching clips: message' said '^vmafgpu: alignment: .*dist.y4m": no offset; 30 frames correspond, 0 dropped, 0 repeated$'
 score aligned.csv -r "$work/ref_late.y4m" -d "$d" --align 5
 check '--align the other way: scores' same aligned.csv right.csv
 score mixed_right.csv -r "$work/ref_mixed.y4m" -d "$work/dist_mixed.y4m"

@@ -29,7 +29,8 @@ compiles() { # FILE COMPILER...
 }
 
 # A program that uses each model below, after most headers of the C library.
-for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string time; do
+for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string \
+    time; do
     echo "#include <$header.h>"
 done > "$work/users.c"
 echo '#include "vmafgpu.h"' >> "$work/users.c"

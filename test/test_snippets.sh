@@ -110,8 +110,8 @@ awk '
                           { is_start = 0 }
     END                   { print tasks + 0, with_code + 0 }' vmafgpu.h > "$work/tasks"
 read -r tasks with_code < "$work/tasks"
-check 'the manual has tasks' [ "$tasks" -ge 13 ]
-check "tasks with code: $with_code of $tasks" [ "$with_code" -eq "$tasks" ]
+check 'manual: number of tasks' [ "$tasks" -ge 13 ]
+check "manual: tasks with code: $with_code of $tasks" [ "$with_code" -eq "$tasks" ]
 
 # ---- names ----
 

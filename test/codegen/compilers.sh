@@ -308,7 +308,7 @@ swapped_comparisons() {
         /V_CMPX_(GE|LE)_U32_(nosdst_)?e64/ && !/_e64 [^,]*, (killed |renamable |undef )*\$vgpr/ {
             sub(/^ */, "")
             sub(/, implicit.*/, "")
-            print name ": " $0 ": LLVM exchanges the operands but not the comparison"
+            print name ": " $0 " (LLVM exchanges the operands but not the comparison)"
         }
         END { if (!read) print "the compiler printed no code" }' "$1"
 }

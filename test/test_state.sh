@@ -126,7 +126,7 @@ refused 'need files' -r "$r" -d - --segment 1/3 -o "$work/out.json" < "$work/one
 ! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true \
     --state "$work/apsnr"
 
-# A part with a header that states too many segments: the message lists missing segments and comes at once. gzip computes
+# A part with a header that states too many segments: the tool lists the missing segments without delay. gzip computes
 # the CRC-32 of the changed header.
 claims() { # SEGMENTS FROM TO
     head -n 1 "$2" | sed -e 's/,"[0-9a-f]*"\]$//' -e "s/\"segments\":[0-9]*/\"segments\":$1/" | tr -d '\n' > "$3.text"
@@ -142,7 +142,8 @@ if command -v gzip > /dev/null; then
         (
             failed=0
             ulimit -t 600 # seconds of processor time, far more than needed
-            refused "$((claim - 2)) of $claim segments are missing: 2, 4, 5," --join "$work/claim3.json" "$work/claim1.json"
+            refused "$((claim - 2)) of $claim segments are missing: 2, 4, 5," --join "$work/claim3.json" \
+                "$work/claim1.json"
             [ "$failed" -eq 0 ]
         )
         check "part with $claim segments in its header" [ $? -eq 0 ]
@@ -157,7 +158,8 @@ check '--state: report' same kept.json whole.json
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/again.json" --state "$work/state"
 check '--state of a complete run: report' cmp -s "$work/kept.json" "$work/again.json"
 size=$(wc -c < "$work/state")
-for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do # truncated states, as after a kill
+# truncated states, as after a kill
+for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do
     head -c "$keep" "$work/state" > "$work/cut"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" 2> "$work/err"
     check "state truncated to $keep bytes: $(cat "$work/err")" same cut.json whole.json

@@ -34,17 +34,19 @@ function fields(struct, body, count, field, i, c, depth, start, names) {
         }
         name_count = split(names, name, " ")
         for (c = 1; c <= name_count; c++)
-            printf "    printf(\"field %s.%s at %%d, %%d bytes\\n\", (int)offsetof(%s, %s), (int)sizeof ((%s *)0)->%s);\n", \
-                struct, name[c], struct, name[c], struct, name[c]
+            printf "    FIELD(%s, %s)\n", struct, name[c]
     }
 }
 
 { text = text " " $0 }
 END {
     gsub(/[ \t\n]+/, " ", text)
+    print "#define FIELD(s, f) \\"
+    print "    printf(\"field \" #s \".\" #f \" at %d, %d bytes\\n\", (int)offsetof(s, f), (int)sizeof ((s *)0)->f);"
     print "int main(void) {"
     print "    printf(\"abi %d\\n\", VMAFGPU_ABI);"
-    while (match(text, /typedef (struct|enum) vmafgpu_[a-z_0-9]+ \{[^}]*\} vmafgpu_[a-z_0-9]+ *;|extern [^;]*vmafgpu_[a-z_0-9]+ ?\([^;]*;/)) {
+    type = "typedef (struct|enum) vmafgpu_[a-z_0-9]+ [{][^}]*[}] vmafgpu_[a-z_0-9]+ *;"
+    while (match(text, type "|extern [^;]*vmafgpu_[a-z_0-9]+ ?[(][^;]*;")) {
         item = substr(text, RSTART, RLENGTH)
         text = substr(text, RSTART + RLENGTH)
         if (item ~ /^extern "C"/)

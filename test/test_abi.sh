@@ -13,8 +13,8 @@ work_folder abi
 # interface HEADER OUTPUT: writes the binary interface of a header
 interface() {
     "$CC" -std=c99 -E -P "$1" > "$work/text" &&
-        { printf '#include "%s"\n#include <stddef.h>\n#include <stdio.h>\n' "$1" && awk -f test/abi.awk "$work/text"; } \
-            > "$work/program.c" &&
+        printf '#include "%s"\n#include <stddef.h>\n#include <stdio.h>\n' "$1" > "$work/program.c" &&
+        awk -f test/abi.awk "$work/text" >> "$work/program.c" &&
         "$CC" -std=c99 -I. -o "$work/program" "$work/program.c" && "$work/program" > "$2"
 }
 

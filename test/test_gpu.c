@@ -1,11 +1,11 @@
-/* The GPU backend against the CPU's: the same bits, whatever memory frames are in and however calls are mixed; and
- * what happens when something fails. On the simulated GPU or a real one:
+/* The GPU backend must return the same bits as the CPU backend, with frames in all kinds of memory and calls in any
+ * order. Also tests failures. Runs on a simulated GPU or a real one:
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *
- * With VMAFGPU_TEST_BACKEND=hip the library is HIP's (libamdhip64.so.6) and the kernels are a bundle or a code object.
- * What needs a GPU that fails on demand runs on the simulated one only. GROUP: a name of GPU_GROUPS in gpu/gpu.h;
- * default all. -GROUP: all but these. */
+ * With VMAFGPU_TEST_BACKEND=hip, the driver is a HIP library (libamdhip64.so.6) and the kernels are a bundle or a code
+ * object. Tests that make a GPU fail run only on simulated GPUs. GROUP is a name in GPU_GROUPS of gpu/gpu.h. The
+ * default is all groups; -GROUP leaves a group out. */
 #define TEST_STATE
 #include "gpu/gpu.h"
 
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
                *vendor_name = getenv("VMAFGPU_TEST_BACKEND");
     gpu g;
     if (!driver || !kernels) {
-        test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS name no GPU");
+        test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS are not set");
         return test_end();
     }
     gpu_find(&g, vendor_name ? vendor_name : "cuda", driver, kernels);

@@ -1,6 +1,6 @@
 /* Compares the features of vmafgpu.h with each code path of a libvmaf: plain C, AVX2, AVX-512, and CUDA if it is
- * compiled with -DWITH_CUDA. Prints a table in Markdown: for each extractor and path, how many values differ, and by how
- * much at most. test/who_differs.sh compiles and runs this program. */
+ * compiled with -DWITH_CUDA. Prints a table in Markdown: for each extractor and path, the number of values that differ
+ * and the largest difference. test/who_differs.sh compiles and runs this program. */
 #include <libvmaf/libvmaf.h>
 #ifdef WITH_CUDA
 #include <libvmaf/libvmaf_cuda.h>
@@ -147,7 +147,7 @@ static void their_picture(const clip *c, int frame, int side, VmafPicture *pictu
     free(bytes);
 }
 
-/* Reads a value. libvmaf wants the long names of columns, such as VMAF_integer_feature_adm2_score for integer_adm2. */
+/* Reads a value. libvmaf needs the long names of columns, such as VMAF_integer_feature_adm2_score for integer_adm2. */
 static double their_value(VmafContext *vmaf, const char *column, int frame) {
     static const char *const formats[] = { "%s",
                                            "VMAF_feature_%s_score",

@@ -1,11 +1,11 @@
-/* The GPU backend against the CPU's: the same bits, whatever memory frames are in and however calls are mixed; and
- * what happens when something fails. On the simulated GPU or a real one:
+/* Compares the GPU backend with the CPU backend, bit for bit, for every kind of memory and order of calls, and tests
+ * failures. Runs on a simulated GPU or a real one:
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *
- * With VMAFGPU_TEST_BACKEND=hip the library is HIP's (libamdhip64.so.6) and the kernels are a bundle or a code object.
- * What needs a GPU that fails on demand runs on the simulated one only. GROUP: a name of GPU_GROUPS in gpu/gpu.h;
- * default all. -GROUP: all but these. */
+ * With VMAFGPU_TEST_BACKEND=hip, the driver is a HIP runtime (libamdhip64.so.6) and the kernels are a bundle or a code
+ * object. Tests that need a GPU that fails on demand are skipped on a real GPU.
+ * GROUP is a name from GPU_GROUPS in gpu/gpu.h. Without arguments, all groups run; -GROUP leaves a group out. */
 #define TEST_STATE
 #include "gpu/gpu.h"
 
@@ -18,12 +18,32 @@ static const struct {
 #undef GPU_GROUP
 };
 
+static int is_group(const char *name) {
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (strcmp(name, groups[i].name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Reports an argument that is not the name of a group, and lists the groups. */
+static int fail_unknown_group(const char *name) {
+    printf("test_gpu: no such group (%s); the groups are:", name);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        printf("%s%s", i % 8 ? " " : "\n    ", groups[i].name);
+    printf("\n");
+    test_failed++;
+    return test_end();
+}
+
 int main(int argc, char **argv) {
     const char *driver = getenv("VMAFGPU_TEST_DRIVER"), *kernels = getenv("VMAFGPU_TEST_KERNELS"),
                *vendor_name = getenv("VMAFGPU_TEST_BACKEND");
     gpu g;
+    for (int k = 1; k < argc; k++)
+        if (!is_group(argv[k] + (argv[k][0] == '-')))
+            return fail_unknown_group(argv[k]);
     if (!driver || !kernels) {
-        test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS name no GPU");
+        test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS are not both set");
         return test_end();
     }
     gpu_find(&g, vendor_name ? vendor_name : "cuda", driver, kernels);

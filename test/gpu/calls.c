@@ -324,7 +324,7 @@ void test_caller_context(gpu *g) {
 }
 
 /* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
-void test_single(gpu *g) {
+void test_score_pair(gpu *g) {
     static const char *const kinds[] = { "h", "d", "p", "hdp", "pdh" };
     enum { FRAMES = 5 };
     for (int way = 0; way < 5; way++) {
@@ -440,7 +440,7 @@ void test_segments(gpu *g) {
 }
 
 /* Reset and close at every point of a run. */
-void test_break_off(gpu *g) {
+void test_reset(gpu *g) {
     static const char *const kinds[] = { "h", "d", "p" };
     enum { FRAMES = 7 };
     for (int way = 0; way < 3; way++) {
@@ -524,13 +524,13 @@ static void check_full(gpu *g, int batch, int queue) {
     film_free(&f);
 }
 
-void test_full(gpu *g) {
+void test_unread_scores(gpu *g) {
     check_full(g, 5, 3);
     check_full(g, 32, 4); /* all of it is on its way */
 }
 
 /* next() in any rhythm, and a wait for a part of what was pushed. */
-void test_rhythm(gpu *g) {
+void test_next_score(gpu *g) {
     enum { FRAMES = 12 };
     film f = film_make("texture+mix", 32, 28, 8, FRAMES, 61);
     vmafgpu_config config = gpu_config(g, &f);

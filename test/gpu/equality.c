@@ -220,7 +220,7 @@ void test_equality(gpu *g) {
 /* Warps that come back for more: of VIF's matrix form each takes a second piece only where there are 24 steps of 16
  * x 16 samples for each warp. On a GPU of one multiprocessor that is a small picture; pieces of several lengths end
  * in any row of either pair. */
-void test_pieces(gpu *g) {
+void test_vif_pieces(gpu *g) {
     static const equality cases[] = {
         { "texture+mix", 320, 200, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 1, VIF, 0, 1, KEPT, 0 },
         { "noise+grain", 291, 183, 10, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, VIF, 0, 2, KEPT, 0 },

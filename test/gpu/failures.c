@@ -558,7 +558,7 @@ void test_orders(gpu *g) {
         gpu_begin(g, SIMULATED_FORWARD, streams, 5);
         test_caller_stream(g);
         test_reuse(g);
-        test_single(g);
-        test_rhythm(g);
+        test_score_pair(g);
+        test_next_score(g);
     }
 }

@@ -548,12 +548,11 @@ static inline void where(const char *format, ...) {
 /* clang-format off */
 #define GPU_GROUPS(X) \
     X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) \
-    X(pieces) X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) \
-    X(two_contexts) X(tags) \
-    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_lacks) X(measured_dies) X(looks_back) \
-    X(doubts) X(pixels) X(no_device) X(memory) X(illegal) X(self_test) X(containers) X(failures) X(orders) \
-    X(change_over) \
-    X(opening) X(devices) X(live) X(edits) X(maps)
+    X(vif_pieces) X(reuse) X(caller_stream) X(caller_context) X(score_pair) X(segments) X(reset) X(unread_scores) \
+    X(next_score) X(two_contexts) X(tags) X(threads) X(acquire) X(kinds_of_memory) X(images) X(standalone) \
+    X(standalone_on_cpu) X(standalone_lost) X(temporal) X(uncertain) X(pixels) X(no_device) X(memory) X(illegal) \
+    X(self_test) X(containers) X(failures) X(orders) X(background) X(background_failures) X(devices) X(live) X(edits) \
+    X(maps)
 /* clang-format on */
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)

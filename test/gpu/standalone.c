@@ -105,7 +105,7 @@ static void check_measured(gpu *g, const measured *m) {
     "speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19|" \
     "speed_temporal speed_kernelscale=0.5:speed_prescale=0.75:speed_prescale_method=lanczos4:speed_nn_floor=0.1"
 
-void test_measured(gpu *g) {
+void test_standalone(gpu *g) {
     /* clang-format off */
     static const measured cases[] = {
         {"texture+mix", 64, 48, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS},
@@ -203,7 +203,7 @@ static void check_lacks(gpu *g, int width, int height, const char *features, con
     film_free(&f);
 }
 
-void test_measured_lacks(gpu *g) {
+void test_standalone_on_cpu(gpu *g) {
     check_lacks(g, 16, 16384, "float_vif vif_prescale=4",
                 "feature float_vif: not supported on GPUs (vif_prescale makes more than 65535 rows)");
     check_lacks(g, 16, 16380, "float_vif vif_prescale=4|psnr", NULL);
@@ -213,7 +213,7 @@ void test_measured_lacks(gpu *g) {
 /* ---- when the GPU dies in the middle ---- */
 
 /* The CPU goes on with planes of ours, which luma may be in otherwise than in the caller's frames. */
-void test_measured_dies(gpu *g) {
+void test_standalone_lost(gpu *g) {
     /* clang-format off */
     static const measured cases[] = {
         {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs|ciede|" UV},
@@ -299,7 +299,7 @@ static void check_marred(gpu *g, const char *feature, int side, int plane, int i
 }
 
 /* Frames are overwritten as soon as they may be, and the GPU may die on the way. */
-void test_looks_back(gpu *g) {
+void test_temporal(gpu *g) {
     static const char *const kinds[] = { "d", "p", "dp", "h" };
     enum { FRAMES = 7 };
     for (int way = 0; way < 16; way++) {

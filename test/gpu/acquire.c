@@ -452,7 +452,7 @@ static void test_staging(gpu *g) {
     }
 }
 
-void test_lend(gpu *g) {
+void test_acquire(gpu *g) {
     test_staging(g);
     test_lent_formats(g);
     test_lent_and_others(g);

@@ -531,7 +531,7 @@ static void check_colours(gpu *g, int all_over) {
     film_free(&f);
 }
 
-void test_doubts(gpu *g) {
+void test_uncertain(gpu *g) {
     check_in_order(g, IN_ORDER, "texture+mix", 83, 61, 8, "float_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 10, "float_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "blocks+stretch", 190, 177, 8, "float_ms_ssim", "enable_lcs=true");

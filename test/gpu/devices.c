@@ -200,7 +200,7 @@ static const journey journeys[] = {
 };
 /* clang-format on */
 
-void test_change_over(gpu *g) {
+void test_background(gpu *g) {
     for (size_t i = 0; i < sizeof journeys / sizeof journeys[0]; i++) {
         const journey *j = &journeys[i];
         const int size = j->selected == LOOKING_BACK ? 160 : 0;
@@ -479,7 +479,7 @@ static void check_background_rules(gpu *g) {
     film_free(&f);
 }
 
-void test_opening(gpu *g) {
+void test_background_failures(gpu *g) {
     if (!g->is_simulated) {
         test_skip("opening in the background: this driver cannot be held back");
         return;

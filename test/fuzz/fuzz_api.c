@@ -2508,7 +2508,7 @@ static void end_driver(sequence *s) {
     if (s->stream)
         g->stream_destroy(s->stream);
     /* HIP: a lost device cannot be made current again, and the simulation wants that where pinned memory is freed. */
-    if (!s->is_lost || !g->is_hip || strcmp(g->sim.report(), "hipHostFree: no such memory of the current context") != 0)
+    if (!s->is_lost || !g->is_hip || strcmp(g->sim.report(), "hipHostFree: no such allocation of the current context") != 0)
         CHECK_STR(g->sim.report(), "");
     if (!s->is_lost)
         gpu_end(g);

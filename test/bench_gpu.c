@@ -1,25 +1,26 @@
-/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, what
- * RGB costs, edits tried per second, what an open costs; every case but pixels and maps checks that its scores are the
- * CPU's, bit for bit. Without a GPU it says so in one line and is content. test/bench/README.md explains the table.
+/* The GPU benchmark. It measures frames per second with frames in device, pinned and pageable memory, the latency of
+ * one pair, the cost of RGB, tries of edits per second, and the time of an open. Every part except pixels and maps
+ * checks that the scores equal those of the CPU, bit for bit. Without a GPU it prints one line and exits with status 0.
+ * test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all
- *         size=1920x1080 bits=8 source=device|pinned|pageable     one case of them; default: all
- *         batch=N queue=N             config.gpu's; default: the library's choice
- *         model=vmaf_v0.6.1           a built-in one; none: features only
- *         features='NAME[ OPTIONS]|...'   besides, with chroma
- *         content=texture+mix         of the frames, see test/clip.h: bands+mix gives CAMBI more to do
- *         pairs=8                     distinct frame pairs in rotation
- *         seconds=0.5 repeats=5       of each timed run, and how many; the median counts
- *         frames=N                    of each timed run instead
- *         check=3                     pairs compared with the CPU (0: none)
+ *         size=1920x1080 bits=8 source=device|pinned|pageable     one case; default: all
+ *         batch=N queue=N             config.gpu.batch and .queue_depth; default: those of the library
+ *         model=vmaf_v0.6.1           a built-in model; none: features only
+ *         features='NAME[ OPTIONS]|...'   additional features; frames then have chroma
+ *         content=texture+mix         content of the frames, see test/clip.h; CAMBI takes longer with bands+mix
+ *         pairs=8                     number of different pairs, which are pushed in rotation
+ *         seconds=0.5 repeats=5       length and number of the timed runs; the median is printed
+ *         frames=N                    number of frames of a timed run, instead of seconds
+ *         check=3                     number of pairs that are compared with the CPU
  *         gpu=N kernels=FILE driver=FILE
- *         threads=N                   config.gpu's, which copy pageable frames
- *         side=N                      of edits; default: 16, 64 and 128
- *         devices=2                   several GPUs, from gpu=N on; frames in device memory are on each of them
- *         peer=PROGRAM                or VMAF_CUDA_BENCH in the environment: a program to compare with, called as
- *                                     PROGRAM WIDTH HEIGHT BITS FRAMES; the first number of its last line is its
- *                                     frames/s
+ *         threads=N                   config.gpu.copy_threads, which copy pageable frames
+ *         side=N                      size of edits; default: 16, 64 and 128
+ *         devices=2                   number of GPUs, from gpu=N on; each has the frames in its memory
+ *         peer=PROGRAM                a program to compare with; default: VMAF_CUDA_BENCH in the environment. It is
+ *                                     called as PROGRAM WIDTH HEIGHT BITS FRAMES. The first number of its last line
+ *                                     must be frames per second
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, popen, sysconf */
 #define VMAFGPU_IMPLEMENTATION
@@ -45,7 +46,7 @@ enum {
     LATENCY_WARM_UP = 40
 };
 
-/* The program ends here when something fails that is no result: it is a benchmark, and what it holds goes with it. */
+/* Prints a message and exits, without releasing anything. */
 static void die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -87,7 +88,7 @@ static int parse_number(const char *word, const char *key, int low, int high, in
     char *end = NULL;
     long parsed = value ? strtol(value, &end, 10) : 0;
     if (value && (end == value || *end || parsed < low || parsed > high))
-        die("%s needs a number from %d to %d, not \"%s\"", key, low, high, value);
+        die("%s: must be a number from %d to %d (%s)", key, low, high, value);
     *number = value ? (int)parsed : *number;
     return value != NULL;
 }
@@ -131,7 +132,7 @@ static options parse_options(int argc, char **argv) {
             !parse_text(word, "peer", &o.peer) && !parse_text(word, "only", &o.only) &&
             !parse_text(word, "model", &o.model) && !parse_text(word, "content", &o.content) &&
             !parse_text(word, "features", &o.features) && !parse_special(&o, word)) {
-            die("\"%s\" is no option, or has no such value; see the top of test/bench_gpu.c", word);
+            die("invalid option (%s); see the top of test/bench_gpu.c", word);
         }
     }
     o.check = o.check < o.pairs ? o.check : o.pairs;
@@ -143,7 +144,7 @@ static int is_wanted(const options *o, const char *part) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * CUDA, for frames of our own; without the toolkit
+ * CUDA driver functions, for the frames of the benchmark
  * ------------------------------------------------------------------------------------------------ */
 
 #define CUDA_FUNCTIONS(X) \
@@ -196,7 +197,7 @@ static void cuda_open(cuda *c, const options *o, int device) {
     { \
         void *function = dlsym(c->library, symbol); \
         if (!function) { \
-            die("the driver has no %s", symbol); \
+            die("the driver lacks %s", symbol); \
         } \
         memcpy(&c->name, &function, sizeof function); \
     }
@@ -207,7 +208,7 @@ static void cuda_open(cuda *c, const options *o, int device) {
     CUDA_CALL(c, context_retain, (&c->context, c->device));
     CUDA_CALL(c, context_push, (c->context));
     for (int i = 0; i < COPY_STREAMS; i++)
-        CUDA_CALL(c, stream_create, (&c->streams[i], 1)); /* 1: does not wait for the default stream */
+        CUDA_CALL(c, stream_create, (&c->streams[i], 1)); /* 1: CU_STREAM_NON_BLOCKING */
 }
 
 static void cuda_close(cuda *c) {
@@ -220,16 +221,16 @@ static void cuda_close(cuda *c) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Scores: kept for comparison with the CPU, and compared from one lap of the rotation to the next
+ * Scores: compared with the CPU, and between laps (rotations of all pairs)
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct sink {
     int columns, pairs;
-    double *kept; /* rows of the clip's first frames, as far as there is room */
+    double *kept; /* rows of the first frames of the clip */
     int64_t kept_rows;
-    double *lap; /* a row per pair of the rotation, from a later lap than the first; NULL: no laps are compared */
+    double *lap; /* one row per pair, from the second lap or a later one; NULL: laps are not compared */
     char has_lap[MAX_PAIRS];
-    int64_t frames; /* of the clip; the last one's motion has no next frame, so its row is its own */
+    int64_t frames; /* number of frames; motion of the last one has no next frame, so its row is not compared */
     int64_t compared, differing, failed;
 } sink;
 
@@ -263,7 +264,7 @@ static vmafgpu *open_or_die(const vmafgpu_config *config) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * A film: distinct frame pairs of one size and depth, and what the CPU says of the first ones
+ * A film: different pairs of one size and depth, and the scores of the CPU for the first pairs
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct film {
@@ -271,11 +272,11 @@ typedef struct film {
     vmafgpu_model_config model;
     vmafgpu_feature_config features[MAX_FEATURES];
     int feature_count;
-    char text[512]; /* of the features, taken apart */
+    char text[512]; /* the list of features, split in place */
     int pairs, sample_bytes;
-    size_t row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
+    size_t row_bytes[3], plane_at[3], size; /* without padding, one plane after the other */
     unsigned char *pictures[MAX_PAIRS][2];
-    int next, failed; /* for the threads that make it */
+    int next, failed; /* for the threads that make the film */
     pthread_mutex_t lock;
     int columns, check;
     double *rows; /* [check][columns] */
@@ -332,7 +333,7 @@ static vmafgpu_frame host_frame(const film *f, int pair, int side) {
     return frame;
 }
 
-/* The CPU's rows. */
+/* Stores the scores of the CPU. */
 static void score_on_cpu(film *f) {
     vmafgpu_config config = film_config(f);
     sink s;
@@ -387,7 +388,7 @@ static film *film_make(int width, int height, int bits, const options *o) {
     list_features(f, o->features);
     if (!clip_init(&f->clip, o->content, width, height, bits,
                    o->features || strncmp(o->model, "vmaf_v1", 7) == 0 ? 420 : 400, o->pairs, 1)) {
-        die("there are no frames \"%s\" of %dx%d with %d bits", o->content, width, height, bits);
+        die("content \"%s\" of %dx%d with %d bits is not supported", o->content, width, height, bits);
     }
     f->sample_bytes = bits > 8 ? 2 : 1;
     for (int i = 0; i < clip_plane_count(&f->clip); i++) {
@@ -400,7 +401,7 @@ static film *film_make(int width, int height, int bits, const options *o) {
     pthread_mutex_init(&f->lock, NULL);
     for (int i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, make_pictures, f) != 0)
-            die("no thread");
+            die("a thread cannot be started");
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     if (f->failed)
@@ -418,7 +419,7 @@ static void film_free(film *f) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * The film where a case wants it
+ * A film in the memory that a case needs
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct reel {
@@ -430,7 +431,7 @@ typedef struct reel {
     void *pinned[MAX_PAIRS][2];
 } reel;
 
-/* Rows on the device are as far apart as decoders and cuMemAllocPitch() put them. */
+/* Returns the pitch in device memory, with the alignment of decoders and cuMemAllocPitch(). */
 static size_t device_pitch(const film *f, int plane) {
     return (f->row_bytes[plane] + 255) / 256 * 256;
 }
@@ -512,8 +513,8 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     return config;
 }
 
-/* Scores the rotation until `frames` pairs are through, from the first push to the last score; the seconds. Where
- * there are several GPUs with frames of their own, a reel for each. */
+/* Scores `frames` pairs of the rotation. Returns the seconds from the first push to the last score. With several GPUs
+ * and device frames, `r` has one reel for each. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)
@@ -531,7 +532,7 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     return now() - start;
 }
 
-/* Copies the same bytes from the same pinned memory and does nothing else; the seconds. */
+/* Copies the frames from pinned memory to the GPU, without scoring. Returns the seconds. */
 static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
@@ -546,7 +547,7 @@ static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t f
     return now() - start;
 }
 
-/* How many pairs a timed run has: three laps at least, so that laps can be compared. Warms up as it finds out. */
+/* Returns the number of pairs of a timed run, at least three laps. The runs that it makes also warm up the GPU. */
 static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *o) {
     int64_t least = 3 * r->film->pairs, frames = least;
     double seconds = score_clip(v, r, s, frames);
@@ -560,7 +561,7 @@ static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *
     return frames < least ? least : frames;
 }
 
-/* 0 when all is well, after a line about what is not. */
+/* Prints whether the scores are equal. Returns 0 if they are. */
 static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     const char *problem = NULL;
     if (*vmafgpu_backend_note(v))
@@ -568,7 +569,7 @@ static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     else if (s->failed)
         problem = "frames without a score";
     else if (memcmp(s->kept, f->rows, (size_t)(f->check * f->columns) * sizeof(double)) != 0)
-        problem = "scores DIFFER from the CPU's";
+        problem = "scores DIFFER from those of the CPU";
     else if (s->differing)
         problem = "scores DIFFER from lap to lap";
     if (problem)
@@ -580,7 +581,7 @@ static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     return problem != NULL;
 }
 
-/* What the peer says, or 0. */
+/* Returns the frames per second of the peer, or 0. */
 static double run_peer(const char *program, const film *f) {
     char command[1200], line[512], last[512] = "";
     const char *at = last;
@@ -647,7 +648,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
         CUDA_CALL(c, memory_give, (targets[i]));
     speed = median(speeds, o->repeats);
-    spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* they are sorted now */
+    spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* median() has sorted them */
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
     printf("%-10s %4d %-8s  %10.1f %6.1f %9.2f %8.2f %7.1f %5d %5d", size, f->clip.depth, source_names[where], speed,
            spread, 1e6 / speed, median(host, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
@@ -724,13 +725,13 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Pixels: RGB as engines have it, one live pair alone
+ * Pixels: RGB frames, one live pair alone
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct pixel_kind {
     const char *name;
     vmafgpu_pixels pixels;
-    int is_surface, size, format, channels; /* bytes of a pixel; as a CUarray has it */
+    int is_surface, size, format, channels; /* size: bytes per pixel; format, channels: of a CUarray */
 } pixel_kind;
 
 typedef struct pixel_frame {
@@ -739,16 +740,17 @@ typedef struct pixel_frame {
     void *array;
 } pixel_frame;
 
-/* Pictures whose red, green and blue are the luma, and near it. */
+/* Makes a picture whose red, green and blue are the luma or similar to it. */
 static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, int side) {
     const size_t count = clip_plane_samples(&f->clip, 0);
     const unsigned char *luma = f->pictures[pair][side];
     unsigned char *out = (unsigned char *)take(count * (size_t)kind->size);
     for (size_t i = 0; i < count; i++) {
-        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* of samples of two bytes the low one: noise */
+        const unsigned value =
+            luma[i * (size_t)f->sample_bytes]; /* with two bytes per sample, the low byte, which is noise */
         for (unsigned k = 0; k < 4; k++) {
             const unsigned sample = (value + 3 * k) & 255;
-            if (kind->size == 8) { /* halves from 0.5 to 1 */
+            if (kind->size == 8) { /* half floats from 0.5 to 1 */
                 out[i * 8 + 2 * k] = (unsigned char)(sample << 2);
                 out[i * 8 + 2 * k + 1] = (unsigned char)(0x38 | sample >> 6);
             } else if (kind->size == 4) {
@@ -803,7 +805,7 @@ static void pixel_frame_give(pixel_frame *p, cuda *c) {
     }
 }
 
-/* The GPU's microseconds from a caller's stream that has drawn a pair to the same stream when it may go on. */
+/* Returns the GPU time in microseconds from a stream on which a pair is complete until that stream can continue. */
 static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
@@ -823,7 +825,8 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     return 1e3 * milliseconds;
 }
 
-/* Those of a frame's conversion: both frames of each pair that is in a slot still, again and again. */
+/* Returns the GPU time in microseconds of the conversion of a frame. Repeats the conversions of pairs that are still in
+ * slots. */
 static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
     enum { LAUNCHES = 32 };
     float milliseconds = 0;
@@ -875,8 +878,8 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
             alone[i < 0 ? 0 : i] = time_pair(v, c, frames[(i + sets) % sets], events);
         for (int i = -1; i < o->repeats; i++)
             conversion[i < 0 ? 0 : i] = time_conversion(v, c, events);
-        printf("%dx%d %2d bits, %-16s one live pair alone, the GPU's time %.1f us (p90 %.1f)", f->clip.width,
-               f->clip.height, f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
+        printf("%dx%d %2d bits, %-16s one live pair alone, GPU time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
+               f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
         printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us a frame\n",
                median(conversion, o->repeats));
         fflush(stdout);
@@ -895,7 +898,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
 
 enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };
 
-/* Edits all over the frame, half of them where encoders have blocks; their samples are those of the reference there. */
+/* Makes edits in all parts of the frame, half of them at block boundaries. Their samples are those of the reference. */
 static void make_edits(const reel *r, int side, int count, source where, int exact, vmafgpu_edit *edits) {
     const film *f = r->film;
     const ptrdiff_t pitch = where == SOURCE_DEVICE ? (ptrdiff_t)device_pitch(f, 0) : (ptrdiff_t)f->row_bytes[0];
@@ -926,7 +929,7 @@ static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pai
     return v;
 }
 
-/* One line; whether something differs from the CPU. */
+/* Measures tries and prints one line. Returns whether a result differs from the CPU. */
 static int bench_tries(const film *f, cuda *c, source where, int side, int exact, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     const int count = o->frames ? o->frames : side <= 16 ? 131072 : side <= 64 ? 32768 : 8192;
@@ -960,7 +963,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
             die("%s", vmafgpu_last_error(v));
         seconds[at] = now() - start;
         host[at] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
-        for (int k = 0; k < checked; k++) { /* all but the bytes behind the result */
+        for (int k = 0; k < checked; k++) { /* without the padding after `result` */
             differs |= memcmp(&scores[k], &expected[k], offsetof(vmafgpu_edit_score, result)) != 0 ||
                        scores[k].result != expected[k].result;
         }
@@ -978,7 +981,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
            source_names[where], exact ? "score" : "change", (double)count / median(seconds, o->repeats) / 1e6,
            1e6 * median(seconds, o->repeats) / count, 1e6 * median(host, o->repeats) / count,
            1e6 * median(one, o->repeats), 1e6 * median(commit, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
-           differs ? "DIFFER from the CPU's" : "equal to the CPU's");
+           differs ? "DIFFER from the CPU" : "equal to the CPU");
     fflush(stdout);
     vmafgpu_close(v);
     vmafgpu_close(cpu);
@@ -989,7 +992,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     return differs;
 }
 
-/* Live pairs per second, each with a map in device memory of blocks of that size; 0: without. */
+/* Returns live pairs per second, each with a map in device memory with blocks of that size; 0: without maps. */
 static double map_speed(const film *f, cuda *c, int block, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     double speeds[MAX_REPEATS];
@@ -1027,7 +1030,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
 static int bench_edits(const film *f, cuda *c, const options *o) {
     static const int sides[] = { 16, 64, 128 };
     int differs = 0;
-    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s",
+    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "result", "M tries/s",
            "us/try", "host us", "one, us", "commit, us", "MB");
     for (int way = 0; way < 3; way++) {
         const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
@@ -1043,7 +1046,7 @@ static int bench_edits(const film *f, cuda *c, const options *o) {
 
 static int bench_maps(const film *f, cuda *c, const options *o) {
     if (f->model.version && (o->source == SOURCE_COUNT || o->source == SOURCE_DEVICE)) {
-        printf("maps with live pairs of %d bits, in device memory: %.1f us a pair without", f->clip.depth,
+        printf("maps of live pairs with %d bits, in device memory: %.1f us per pair without maps", f->clip.depth,
                1e6 / map_speed(f, c, 0, o));
         for (int block = 8; block <= 64; block *= 2) {
             printf(", %.1f with blocks of %d", 1e6 / map_speed(f, c, block, o), block);
@@ -1058,8 +1061,8 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
  * Opening a context
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens and closes; with a name for it, also scores a pair and prints the times. 0 and a sentence when there is no
- * GPU. */
+/* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. Returns 0 and a message
+ * if there is no GPU. */
 static int time_open(const char *what, const options *o, char *reason, size_t size) {
     vmafgpu_config config;
     vmafgpu_frame frame;
@@ -1088,7 +1091,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     } else if (what) {
         if (vmafgpu_score_pair(v, &frame, &frame, NULL, &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of the device\n", config.width,
+        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of device memory\n", config.width,
                config.height, what, 1e3 * (opened - start), 1e3 * (now() - opened),
                (double)vmafgpu_device_memory(v) / 1e6);
     }
@@ -1101,7 +1104,8 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
  * The program
  * ------------------------------------------------------------------------------------------------ */
 
-/* The films of one size: bits that were asked for, or 8 and 10. other: what is measured instead of speed, or NULL. */
+/* Runs the benchmark for films of one size, with the selected bits or 8 and 10. `other` is the benchmark to run instead
+ * of speed, or NULL. */
 static int bench_size(int width, int height, cuda *c, const options *o,
                       int (*other)(const film *, cuda *, const options *)) {
     int differs = 0;
@@ -1123,18 +1127,18 @@ int main(int argc, char **argv) {
     char reason[600];
     int differs = 0;
     cuda c[MAX_DEVICES];
-    /* Before anything else touches the driver, so that it is a program's first open. */
+    /* before other uses of the driver: the first open of a process */
     if (!time_open(is_wanted(&o, "open") ? "the first (driver, context, kernels)" : NULL, &o, reason, sizeof reason)) {
         printf("bench_gpu: skipped: %s\n", reason);
         return 0;
     }
     if (is_wanted(&o, "open"))
         (void)time_open("the second (context, kernels)", &o, reason, sizeof reason);
-    for (int i = o.devices - 1; i >= 0; i--) /* the first one is current in the end */
+    for (int i = o.devices - 1; i >= 0; i--) /* the first device is current at the end */
         cuda_open(&c[i], &o, o.gpu + i);
     if (is_wanted(&o, "open")) {
         (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);
-        printf("(the driver keeps compiled kernels from run to run unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
+        printf("(the driver caches compiled kernels on disk unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
                cache ? cache : "not set");
     }
     if (is_wanted(&o, "latency"))

@@ -1,7 +1,11 @@
-/* The GPU benchmark. It measures frames per second with frames in device, pinned and pageable memory, the latency of
- * one pair, the cost of RGB, tries of edits per second, and the time of an open. Every part except pixels and maps
- * checks that the scores equal those of the CPU, bit for bit. Without a GPU it prints one line and exits with status 0.
- * test/bench/README.md explains the table.
+/* The GPU benchmark. It measures:
+ *   - frames per second with frames in device, pinned and pageable memory
+ *   - the latency of one pair
+ *   - the cost of RGB frames and of maps
+ *   - tries of edits per second
+ *   - the time of an open
+ * Every part except pixels and maps checks that the scores equal those of the CPU, bit for bit. Without a GPU it prints
+ * one line and exits with status 0. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all

@@ -1,5 +1,5 @@
-/* Property: for any LZMA stream, container or text, no byte outside of the input is read and no byte outside of the
- * output buffer is written, and accepted data has the stated size. The first byte of the input selects the kind and the
+/* Property: for any LZMA stream, container or text, no byte outside of the input is read, and no byte outside of the
+ * output buffer is written. Accepted data has the stated size. The first byte of the input selects the kind and the
  * size of the output. This file contains the implementation, as it calls internal functions. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_NO_SIMD

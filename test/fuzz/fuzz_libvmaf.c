@@ -1,5 +1,5 @@
-/* Property: for any sequence of calls, the library with the functions of libvmaf returns 0 or a negative errno, takes
- * ownership of both pictures of a pair or of none, returns the same value if it is asked twice, and leaks nothing.
+/* Property: any sequence of calls of the library with the functions of libvmaf returns 0 or a negative errno and leaks
+ * nothing. A call takes ownership of both pictures of a pair or of none. Reading a value twice gives the same value.
  *
  * The input is a list of calls. The first byte of each is an index of `calls`, and the next bytes are its arguments.
  * After the end of the input, arguments are 0. */

@@ -1,5 +1,5 @@
-/* Runs random cases (cases.h) with libvmaf's tool in plain C (--cpumask 255) and with ours, and compares whole reports
- * byte for byte, except for version and fps.
+/* Runs random cases (cases.h) with the tool of libvmaf in plain C (--cpumask 255) and with our tool. Compares the
+ * reports byte for byte, except version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
  *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER

@@ -1,4 +1,4 @@
-/* Compares standalone features (psnr, ciede, float_* and others) of the GPU with those of the CPU, bit for bit, in
+/* Compares standalone features (psnr, ciede, float_* and others) of the GPU with those of the CPU, bit for bit. Covers
  * every layout, kind of memory and order of calls. */
 #include "gpu.h"
 

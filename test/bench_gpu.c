@@ -1,30 +1,25 @@
-/* The GPU benchmark. It measures:
- *   - frames per second with frames in device, pinned and pageable memory
- *   - the latency of one pair
- *   - the cost of RGB frames and of maps
- *   - tries of edits per second
- *   - the time of an open
- * Every part except pixels and maps checks that the scores equal those of the CPU, bit for bit. Without a GPU it prints
- * one line and exits with status 0. test/bench/README.md explains the table.
+/* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, the
+ * cost of RGB, edits per second, and the time of an open. Except for pixels and maps, it compares the scores with the
+ * CPU bit for bit. Without a GPU it prints one line and succeeds. test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all
- *         size=1920x1080 bits=8 source=device|pinned|pageable     one case; default: all
- *         batch=N queue=N             config.gpu.batch and .queue_depth; default: those of the library
- *         model=vmaf_v0.6.1           a built-in model; none: features only
- *         features='NAME[ OPTIONS]|...'   additional features; frames then have chroma
- *         content=texture+mix         content of the frames, see test/clip.h; CAMBI takes longer with bands+mix
- *         pairs=8                     number of different pairs, which are pushed in rotation
- *         seconds=0.5 repeats=5       length and number of the timed runs; the median is printed
- *         frames=N                    number of frames of a timed run, instead of seconds
+ *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
+ *         batch=N queue=N             of config.gpu; default: chosen by the library
+ *         model=vmaf_v0.6.1           a built-in model, or none for features only
+ *         features='NAME[ OPTIONS]|...'   additional features; the frames then have chroma
+ *         content=texture+mix         see test/clip.h; bands+mix is more work for CAMBI
+ *         pairs=8                     number of distinct frame pairs, which are used in rotation
+ *         seconds=0.5 repeats=5       length of a timed run, and number of runs; results are medians
+ *         frames=N                    length of a timed run in frames instead of seconds
  *         check=3                     number of pairs that are compared with the CPU
  *         gpu=N kernels=FILE driver=FILE
- *         threads=N                   config.gpu.copy_threads, which copy pageable frames
- *         side=N                      size of edits; default: 16, 64 and 128
- *         devices=2                   number of GPUs, from gpu=N on; each has the frames in its memory
+ *         threads=N                   of config.gpu: threads that copy pageable frames
+ *         side=N                      width and height of edits; default: 16, 64 and 128
+ *         devices=2                   several GPUs, from gpu=N on; device frames are on each of them
  *         peer=PROGRAM                a program to compare with; default: VMAF_CUDA_BENCH in the environment. It is
- *                                     called as PROGRAM WIDTH HEIGHT BITS FRAMES. The first number of its last line
- *                                     must be frames per second
+ *                                     called as PROGRAM WIDTH HEIGHT BITS FRAMES. The first number in its last line
+ *                                     is its frames per second
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, popen, sysconf */
 #define VMAFGPU_IMPLEMENTATION
@@ -50,7 +45,7 @@ enum {
     LATENCY_WARM_UP = 40
 };
 
-/* Prints a message and exits, without releasing anything. */
+/* Ends the program with a message. It frees nothing: the process ends anyway. */
 static void die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -62,7 +57,7 @@ static void die(const char *format, ...) {
     exit(1);
 }
 
-static void *take(size_t size) {
+static void *allocate(size_t size) {
     void *memory = malloc(size ? size : 1);
     if (!memory)
         die("no memory");
@@ -92,7 +87,7 @@ static int parse_number(const char *word, const char *key, int low, int high, in
     char *end = NULL;
     long parsed = value ? strtol(value, &end, 10) : 0;
     if (value && (end == value || *end || parsed < low || parsed > high))
-        die("%s: must be a number from %d to %d (%s)", key, low, high, value);
+        die("%s needs a number from %d to %d, not \"%s\"", key, low, high, value);
     *number = value ? (int)parsed : *number;
     return value != NULL;
 }
@@ -136,7 +131,7 @@ static options parse_options(int argc, char **argv) {
             !parse_text(word, "peer", &o.peer) && !parse_text(word, "only", &o.only) &&
             !parse_text(word, "model", &o.model) && !parse_text(word, "content", &o.content) &&
             !parse_text(word, "features", &o.features) && !parse_special(&o, word)) {
-            die("invalid option (%s); see the top of test/bench_gpu.c", word);
+            die("\"%s\" is not an option or has an invalid value; see the top of test/bench_gpu.c", word);
         }
     }
     o.check = o.check < o.pairs ? o.check : o.pairs;
@@ -148,7 +143,7 @@ static int is_wanted(const options *o, const char *part) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * CUDA driver functions, for the frames of the benchmark
+ * CUDA for the frames of the benchmark, without the toolkit
  * ------------------------------------------------------------------------------------------------ */
 
 #define CUDA_FUNCTIONS(X) \
@@ -158,10 +153,10 @@ static int is_wanted(const options *o, const char *part) {
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
     X(context_push, "cuCtxPushCurrent_v2", (void *context)) \
     X(context_pop, "cuCtxPopCurrent_v2", (void **context)) \
-    X(memory_take, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
-    X(memory_give, "cuMemFree_v2", (uint64_t address)) \
-    X(pinned_take, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
-    X(pinned_give, "cuMemFreeHost", (void *pointer)) \
+    X(memory_allocate, "cuMemAlloc_v2", (uint64_t *address, size_t size)) \
+    X(memory_free, "cuMemFree_v2", (uint64_t address)) \
+    X(pinned_allocate, "cuMemHostAlloc", (void **pointer, size_t size, unsigned flags)) \
+    X(pinned_free, "cuMemFreeHost", (void *pointer)) \
     X(stream_create, "cuStreamCreate", (void **stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", (void *stream)) \
@@ -201,7 +196,7 @@ static void cuda_open(cuda *c, const options *o, int device) {
     { \
         void *function = dlsym(c->library, symbol); \
         if (!function) { \
-            die("the driver lacks %s", symbol); \
+            die("the driver has no %s", symbol); \
         } \
         memcpy(&c->name, &function, sizeof function); \
     }
@@ -212,7 +207,7 @@ static void cuda_open(cuda *c, const options *o, int device) {
     CUDA_CALL(c, context_retain, (&c->context, c->device));
     CUDA_CALL(c, context_push, (c->context));
     for (int i = 0; i < COPY_STREAMS; i++)
-        CUDA_CALL(c, stream_create, (&c->streams[i], 1)); /* 1: CU_STREAM_NON_BLOCKING */
+        CUDA_CALL(c, stream_create, (&c->streams[i], 1)); /* 1: does not wait for the default stream */
 }
 
 static void cuda_close(cuda *c) {
@@ -225,16 +220,16 @@ static void cuda_close(cuda *c) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Scores: compared with the CPU, and between laps (rotations of all pairs)
+ * Scores: kept for the comparison with the CPU, and compared between laps of the rotation
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct sink {
     int columns, pairs;
-    double *kept; /* rows of the first frames of the clip */
+    double *kept; /* rows of the first kept_rows frames */
     int64_t kept_rows;
-    double *lap; /* one row per pair, from the second lap or a later one; NULL: laps are not compared */
+    double *lap; /* a row for each pair, from the second lap on; NULL if laps are not compared */
     char has_lap[MAX_PAIRS];
-    int64_t frames; /* number of frames; motion of the last one has no next frame, so its row is not compared */
+    int64_t frames; /* length of the clip; the last row differs because its motion has no next frame */
     int64_t compared, differing, failed;
 } sink;
 
@@ -268,7 +263,7 @@ static vmafgpu *open_or_die(const vmafgpu_config *config) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * A film: different pairs of one size and depth, and the scores of the CPU for the first pairs
+ * Films: distinct frame pairs of one size and depth, with the CPU's scores of the first pairs
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct film {
@@ -276,11 +271,11 @@ typedef struct film {
     vmafgpu_model_config model;
     vmafgpu_feature_config features[MAX_FEATURES];
     int feature_count;
-    char text[512]; /* the list of features, split in place */
+    char text[512]; /* names and options of the features */
     int pairs, sample_bytes;
-    size_t row_bytes[3], plane_at[3], size; /* without padding, one plane after the other */
+    size_t row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
     unsigned char *pictures[MAX_PAIRS][2];
-    int next, failed; /* for the threads that make the film */
+    int next, failed; /* for the threads that make the pictures */
     pthread_mutex_t lock;
     int columns, check;
     double *rows; /* [check][columns] */
@@ -337,7 +332,7 @@ static vmafgpu_frame host_frame(const film *f, int pair, int side) {
     return frame;
 }
 
-/* Stores the scores of the CPU. */
+/* Scores the first pairs on the CPU. */
 static void score_on_cpu(film *f) {
     vmafgpu_config config = film_config(f);
     sink s;
@@ -349,7 +344,7 @@ static void score_on_cpu(film *f) {
     config.on_score_user = &s;
     v = open_or_die(&config);
     f->columns = s.columns = vmafgpu_column_count(v);
-    f->rows = s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    f->rows = s.kept = (double *)allocate((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
     s.pairs = f->pairs;
     for (int i = 0; i < f->check; i++) {
@@ -382,7 +377,7 @@ static void list_features(film *f, const char *list) {
 }
 
 static film *film_make(int width, int height, int bits, const options *o) {
-    film *f = (film *)take(sizeof *f);
+    film *f = (film *)allocate(sizeof *f);
     pthread_t threads[MAX_PAIRS];
     int count = processors(MAX_PAIRS);
     memset(f, 0, sizeof *f);
@@ -392,7 +387,7 @@ static film *film_make(int width, int height, int bits, const options *o) {
     list_features(f, o->features);
     if (!clip_init(&f->clip, o->content, width, height, bits,
                    o->features || strncmp(o->model, "vmaf_v1", 7) == 0 ? 420 : 400, o->pairs, 1)) {
-        die("content \"%s\" of %dx%d with %d bits is not supported", o->content, width, height, bits);
+        die("invalid content, size or bits (%s, %dx%d, %d)", o->content, width, height, bits);
     }
     f->sample_bytes = bits > 8 ? 2 : 1;
     for (int i = 0; i < clip_plane_count(&f->clip); i++) {
@@ -401,11 +396,11 @@ static film *film_make(int width, int height, int bits, const options *o) {
         f->size += f->row_bytes[i] * (size_t)clip_plane_height(&f->clip, i);
     }
     for (int i = 0; i < 2 * f->pairs; i++)
-        f->pictures[i / 2][i % 2] = (unsigned char *)take(f->size);
+        f->pictures[i / 2][i % 2] = (unsigned char *)allocate(f->size);
     pthread_mutex_init(&f->lock, NULL);
     for (int i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, make_pictures, f) != 0)
-            die("a thread cannot be started");
+            die("no thread");
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     if (f->failed)
@@ -423,7 +418,7 @@ static void film_free(film *f) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * A film in the memory that a case needs
+ * Reels: a film in the memory that a case needs
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct reel {
@@ -435,7 +430,7 @@ typedef struct reel {
     void *pinned[MAX_PAIRS][2];
 } reel;
 
-/* Returns the pitch in device memory, with the alignment of decoders and cuMemAllocPitch(). */
+/* Returns a pitch like that of decoders and cuMemAllocPitch(). */
 static size_t device_pitch(const film *f, int plane) {
     return (f->row_bytes[plane] + 255) / 256 * 256;
 }
@@ -446,9 +441,9 @@ static void to_device(reel *r, int pair, int side) {
     unsigned char *padded;
     for (int i = 0; i < clip_plane_count(&f->clip); i++)
         size += device_pitch(f, i) * (size_t)clip_plane_height(&f->clip, i);
-    padded = (unsigned char *)take(size);
+    padded = (unsigned char *)allocate(size);
     memset(padded, 0, size);
-    CUDA_CALL(r->cuda, memory_take, (&r->device[pair][side], size));
+    CUDA_CALL(r->cuda, memory_allocate, (&r->device[pair][side], size));
     for (int i = 0; i < clip_plane_count(&f->clip); i++) {
         const size_t pitch = device_pitch(f, i);
         r->frames[pair][side].data[i] = (const void *)(uintptr_t)(r->device[pair][side] + at);
@@ -465,7 +460,7 @@ static void to_device(reel *r, int pair, int side) {
 
 static void to_pinned(reel *r, int pair, int side) {
     const film *f = r->film;
-    CUDA_CALL(r->cuda, pinned_take, (&r->pinned[pair][side], f->size, 0));
+    CUDA_CALL(r->cuda, pinned_allocate, (&r->pinned[pair][side], f->size, 0));
     memcpy(r->pinned[pair][side], f->pictures[pair][side], f->size);
     for (int i = 0; i < clip_plane_count(&f->clip); i++)
         r->frames[pair][side].data[i] = (unsigned char *)r->pinned[pair][side] + f->plane_at[i];
@@ -494,9 +489,9 @@ static void reel_close(reel *r) {
     CUDA_CALL(r->cuda, context_push, (r->cuda->context));
     for (int i = 0; i < 2 * r->film->pairs; i++) {
         if (r->device[i / 2][i % 2])
-            CUDA_CALL(r->cuda, memory_give, (r->device[i / 2][i % 2]));
+            CUDA_CALL(r->cuda, memory_free, (r->device[i / 2][i % 2]));
         if (r->pinned[i / 2][i % 2])
-            CUDA_CALL(r->cuda, pinned_give, (r->pinned[i / 2][i % 2]));
+            CUDA_CALL(r->cuda, pinned_free, (r->pinned[i / 2][i % 2]));
     }
     CUDA_CALL(r->cuda, context_pop, (&before));
 }
@@ -517,8 +512,8 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     return config;
 }
 
-/* Scores `frames` pairs of the rotation. Returns the seconds from the first push to the last score. With several GPUs
- * and device frames, `r` has one reel for each. */
+/* Scores `frames` pairs of the rotation. Returns the seconds from the first push to the last score. With several GPUs,
+ * r is an array with one reel for each. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)
@@ -536,7 +531,7 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     return now() - start;
 }
 
-/* Copies the frames from pinned memory to the GPU, without scoring. Returns the seconds. */
+/* Only copies the same bytes from pinned memory. Returns the seconds. */
 static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
@@ -551,7 +546,8 @@ static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t f
     return now() - start;
 }
 
-/* Returns the number of pairs of a timed run, at least three laps. The runs that it makes also warm up the GPU. */
+/* Returns the number of pairs of a timed run. It is at least three laps, so that laps can be compared. Finding it also
+ * warms up the GPU. */
 static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *o) {
     int64_t least = 3 * r->film->pairs, frames = least;
     double seconds = score_clip(v, r, s, frames);
@@ -565,7 +561,7 @@ static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *
     return frames < least ? least : frames;
 }
 
-/* Prints whether the scores are equal. Returns 0 if they are. */
+/* Prints whether the scores are correct. Returns 0 if they are. */
 static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     const char *problem = NULL;
     if (*vmafgpu_backend_note(v))
@@ -573,7 +569,7 @@ static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     else if (s->failed)
         problem = "frames without a score";
     else if (memcmp(s->kept, f->rows, (size_t)(f->check * f->columns) * sizeof(double)) != 0)
-        problem = "scores DIFFER from those of the CPU";
+        problem = "scores DIFFER from the CPU's";
     else if (s->differing)
         problem = "scores DIFFER from lap to lap";
     if (problem)
@@ -585,7 +581,7 @@ static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     return problem != NULL;
 }
 
-/* Returns the frames per second of the peer, or 0. */
+/* Returns the frames per second of the peer program, or 0 if it fails. */
 static double run_peer(const char *program, const film *f) {
     char command[1200], line[512], last[512] = "";
     const char *at = last;
@@ -635,14 +631,14 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     v = open_or_die(&config);
     s.columns = f->columns;
     s.pairs = f->pairs;
-    s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept = (double *)allocate((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
     score_clip(v, r, &s, f->check);
     s.kept_rows = 0;
-    s.lap = (double *)take((size_t)(f->pairs * f->columns) * sizeof(double));
+    s.lap = (double *)allocate((size_t)(f->pairs * f->columns) * sizeof(double));
     frames = choose_frames(v, r, &s, o);
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
-        CUDA_CALL(c, memory_take, (&targets[i], f->size));
+        CUDA_CALL(c, memory_allocate, (&targets[i], f->size));
     for (int i = 0; i < o->repeats; i++) {
         double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         speeds[i] = (double)frames / score_clip(v, r, &s, frames);
@@ -650,7 +646,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
         copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(r, targets, frames) : 0;
     }
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
-        CUDA_CALL(c, memory_give, (targets[i]));
+        CUDA_CALL(c, memory_free, (targets[i]));
     speed = median(speeds, o->repeats);
     spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* median() has sorted them */
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
@@ -678,7 +674,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Latency: one pair alone
+ * Latency of single pairs
  * ------------------------------------------------------------------------------------------------ */
 
 static int bench_latency(const film *f, cuda *c, const options *o) {
@@ -699,7 +695,7 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
     v = open_or_die(&config);
     s.columns = f->columns;
     s.pairs = f->pairs;
-    s.kept = (double *)take((size_t)(f->check * f->columns) * sizeof(double));
+    s.kept = (double *)allocate((size_t)(f->check * f->columns) * sizeof(double));
     s.kept_rows = f->check;
     score_clip(v, &r, &s, f->check);
     s.kept_rows = 0;
@@ -716,11 +712,12 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
         memcpy(one.frames[0], r.frames[(i + warm_up) % f->pairs], sizeof one.frames[0]);
         pushed[i < 0 ? 0 : i] = 1e6 * score_clip(v, &one, &s, 1);
     }
-    printf("%dx%d %d bits, one pair alone in device memory, submit to score: vmafgpu_score_pair %.1f us (p90 %.1f), "
-           "push + "
-           "flush %.1f us (p90 %.1f)",
-           f->clip.width, f->clip.height, f->clip.depth, median(single, runs), quantile(single, runs, 0.9),
-           median(pushed, runs), quantile(pushed, runs, 0.9));
+    printf(
+        "%dx%d %d bits, single pair in device memory, from submission to score: vmafgpu_score_pair %.1f us (p90 %.1f), "
+        "push + "
+        "flush %.1f us (p90 %.1f)",
+        f->clip.width, f->clip.height, f->clip.depth, median(single, runs), quantile(single, runs, 0.9),
+        median(pushed, runs), quantile(pushed, runs, 0.9));
     differs = report_scores(v, &s, f);
     vmafgpu_close(v);
     reel_close(&r);
@@ -729,13 +726,13 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Pixels: RGB frames, one live pair alone
+ * Pixels: RGB frames as in render engines, single live pairs
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct pixel_kind {
     const char *name;
     vmafgpu_pixels pixels;
-    int is_surface, size, format, channels; /* size: bytes per pixel; format, channels: of a CUarray */
+    int is_surface, size, format, channels; /* size is the bytes of a pixel; format and channels are of the CUarray */
 } pixel_kind;
 
 typedef struct pixel_frame {
@@ -744,17 +741,16 @@ typedef struct pixel_frame {
     void *array;
 } pixel_frame;
 
-/* Makes a picture whose red, green and blue are the luma or similar to it. */
+/* Returns a picture whose red, green and blue are close to the luma of a film. */
 static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, int side) {
     const size_t count = clip_plane_samples(&f->clip, 0);
     const unsigned char *luma = f->pictures[pair][side];
-    unsigned char *out = (unsigned char *)take(count * (size_t)kind->size);
+    unsigned char *out = (unsigned char *)allocate(count * (size_t)kind->size);
     for (size_t i = 0; i < count; i++) {
-        const unsigned value =
-            luma[i * (size_t)f->sample_bytes]; /* with two bytes per sample, the low byte, which is noise */
+        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte, which is noise for longer samples */
         for (unsigned k = 0; k < 4; k++) {
             const unsigned sample = (value + 3 * k) & 255;
-            if (kind->size == 8) { /* half floats from 0.5 to 1 */
+            if (kind->size == 8) { /* halves from 0.5 to 1 */
                 out[i * 8 + 2 * k] = (unsigned char)(sample << 2);
                 out[i * 8 + 2 * k + 1] = (unsigned char)(0x38 | sample >> 6);
             } else if (kind->size == 4) {
@@ -767,7 +763,7 @@ static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, 
     return out;
 }
 
-static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel_kind *kind, int pair, int side) {
+static void pixel_frame_make(pixel_frame *p, const film *f, cuda *c, const pixel_kind *kind, int pair, int side) {
     const size_t row = (size_t)f->clip.width * (size_t)kind->size, height = (size_t)f->clip.height;
     unsigned char *host = make_rgb(f, kind, pair, side);
     memset(p, 0, sizeof *p);
@@ -790,7 +786,7 @@ static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel
         copy.height = height;
         CUDA_CALL(c, copy_rows, (&copy, c->streams[0]));
     } else {
-        CUDA_CALL(c, memory_take, (&p->linear, row * height));
+        CUDA_CALL(c, memory_allocate, (&p->linear, row * height));
         CUDA_CALL(c, copy_in, (p->linear, host, row * height, c->streams[0]));
     }
     CUDA_CALL(c, stream_wait, (c->streams[0]));
@@ -800,16 +796,17 @@ static void pixel_frame_take(pixel_frame *p, const film *f, cuda *c, const pixel
     free(host);
 }
 
-static void pixel_frame_give(pixel_frame *p, cuda *c) {
+static void pixel_frame_free(pixel_frame *p, cuda *c) {
     if (p->array) {
         CUDA_CALL(c, surface_destroy, (p->surface));
         CUDA_CALL(c, array_destroy, (p->array));
     } else {
-        CUDA_CALL(c, memory_give, (p->linear));
+        CUDA_CALL(c, memory_free, (p->linear));
     }
 }
 
-/* Returns the GPU time in microseconds from a stream on which a pair is complete until that stream can continue. */
+/* Returns the GPU microseconds of a pair: from the point where the caller's stream has drawn the pair to the point
+ * where that stream may overwrite it. */
 static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
@@ -829,8 +826,8 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     return 1e3 * milliseconds;
 }
 
-/* Returns the GPU time in microseconds of the conversion of a frame. Repeats the conversions of pairs that are still in
- * slots. */
+/* Returns the GPU microseconds that the conversion of a frame takes. Converts the frames that are still in the slots
+ * repeatedly. */
 static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
     enum { LAUNCHES = 32 };
     float milliseconds = 0;
@@ -877,19 +874,19 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
         config.colour.siting = VMAFGPU_SITING_LEFT;
         v = open_or_die(&config);
         for (int i = 0; i < 2 * sets; i++)
-            pixel_frame_take(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
+            pixel_frame_make(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
         for (int i = -sets; i < runs; i++)
             alone[i < 0 ? 0 : i] = time_pair(v, c, frames[(i + sets) % sets], events);
         for (int i = -1; i < o->repeats; i++)
             conversion[i < 0 ? 0 : i] = time_conversion(v, c, events);
-        printf("%dx%d %2d bits, %-16s one live pair alone, GPU time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
+        printf("%dx%d %2d bits, %-16s single live pair, GPU time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
                f->clip.depth, kinds[k].name, median(alone, runs), quantile(alone, runs, 0.9));
-        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us a frame\n",
+        printf(kinds[k].pixels == VMAFGPU_PIXELS_YUV ? "\n" : "; conversion %.2f us per frame\n",
                median(conversion, o->repeats));
         fflush(stdout);
         vmafgpu_close(v);
         for (int i = 0; i < 2 * sets; i++)
-            pixel_frame_give(&frames[i / 2][i % 2], c);
+            pixel_frame_free(&frames[i / 2][i % 2], c);
     }
     for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_destroy, (events[i]));
@@ -897,12 +894,12 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Edits: tries per second
+ * Edits per second
  * ------------------------------------------------------------------------------------------------ */
 
 enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };
 
-/* Makes edits in all parts of the frame, half of them at block boundaries. Their samples are those of the reference. */
+/* Makes edits all over the frame, half of them at multiples of 8 samples. Their samples are those of the reference. */
 static void make_edits(const reel *r, int side, int count, source where, int exact, vmafgpu_edit *edits) {
     const film *f = r->film;
     const ptrdiff_t pitch = where == SOURCE_DEVICE ? (ptrdiff_t)device_pitch(f, 0) : (ptrdiff_t)f->row_bytes[0];
@@ -933,13 +930,14 @@ static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pai
     return v;
 }
 
-/* Measures tries and prints one line. Returns whether a result differs from the CPU. */
+/* Measures edits of one size and prints a line. Returns whether a score differs from the CPU. */
 static int bench_tries(const film *f, cuda *c, source where, int side, int exact, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     const int count = o->frames ? o->frames : side <= 16 ? 131072 : side <= 64 ? 32768 : 8192;
     const int checked = count < EDITS_CHECKED ? count : EDITS_CHECKED;
-    vmafgpu_edit *edits = (vmafgpu_edit *)take(sizeof *edits * (size_t)count);
-    vmafgpu_edit_score *scores = (vmafgpu_edit_score *)take(sizeof *scores * (size_t)count), expected[EDITS_CHECKED];
+    vmafgpu_edit *edits = (vmafgpu_edit *)allocate(sizeof *edits * (size_t)count);
+    vmafgpu_edit_score *scores = (vmafgpu_edit_score *)allocate(sizeof *scores * (size_t)count),
+                       expected[EDITS_CHECKED];
     double seconds[MAX_REPEATS], host[MAX_REPEATS], one[MAX_REPEATS], commit[MAX_REPEATS];
     int differs = 0;
     reel r, plain;
@@ -967,7 +965,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
             die("%s", vmafgpu_last_error(v));
         seconds[at] = now() - start;
         host[at] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
-        for (int k = 0; k < checked; k++) { /* without the padding after `result` */
+        for (int k = 0; k < checked; k++) { /* the padding behind the result is not compared */
             differs |= memcmp(&scores[k], &expected[k], offsetof(vmafgpu_edit_score, result)) != 0 ||
                        scores[k].result != expected[k].result;
         }
@@ -985,7 +983,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
            source_names[where], exact ? "score" : "change", (double)count / median(seconds, o->repeats) / 1e6,
            1e6 * median(seconds, o->repeats) / count, 1e6 * median(host, o->repeats) / count,
            1e6 * median(one, o->repeats), 1e6 * median(commit, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
-           differs ? "DIFFER from the CPU" : "equal to the CPU");
+           differs ? "DIFFER from the CPU's" : "equal to the CPU's");
     fflush(stdout);
     vmafgpu_close(v);
     vmafgpu_close(cpu);
@@ -996,7 +994,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     return differs;
 }
 
-/* Returns live pairs per second, each with a map in device memory with blocks of that size; 0: without maps. */
+/* Returns live pairs per second, each with a map in device memory with blocks of `block` samples; 0 is without maps. */
 static double map_speed(const film *f, cuda *c, int block, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     double speeds[MAX_REPEATS];
@@ -1009,7 +1007,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
     config.live = 1;
     config.map_block_size = block;
     v = open_or_die(&config);
-    CUDA_CALL(c, memory_take, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
+    CUDA_CALL(c, memory_allocate, (&map, sizeof(float) * (size_t)(vmafgpu_map_blocks(v, NULL, NULL) + 1)));
     for (int i = -1; i < o->repeats; i++) {
         double start;
         (void)vmafgpu_reset(v);
@@ -1026,7 +1024,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
         speeds[i < 0 ? 0 : i] = frames / (now() - start);
     }
     vmafgpu_close(v);
-    CUDA_CALL(c, memory_give, (map));
+    CUDA_CALL(c, memory_free, (map));
     reel_close(&r);
     return median(speeds, o->repeats);
 }
@@ -1034,7 +1032,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
 static int bench_edits(const film *f, cuda *c, const options *o) {
     static const int sides[] = { 16, 64, 128 };
     int differs = 0;
-    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "result", "M tries/s",
+    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s",
            "us/try", "host us", "one, us", "commit, us", "MB");
     for (int way = 0; way < 3; way++) {
         const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
@@ -1050,7 +1048,7 @@ static int bench_edits(const film *f, cuda *c, const options *o) {
 
 static int bench_maps(const film *f, cuda *c, const options *o) {
     if (f->model.version && (o->source == SOURCE_COUNT || o->source == SOURCE_DEVICE)) {
-        printf("maps of live pairs with %d bits, in device memory: %.1f us per pair without maps", f->clip.depth,
+        printf("maps with live pairs of %d bits, in device memory: %.1f us per pair without maps", f->clip.depth,
                1e6 / map_speed(f, c, 0, o));
         for (int block = 8; block <= 64; block *= 2) {
             printf(", %.1f with blocks of %d", 1e6 / map_speed(f, c, block, o), block);
@@ -1065,8 +1063,8 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
  * Opening a context
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. Returns 0 and a message
- * if there is no GPU. */
+/* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. Returns 0 if there is no
+ * GPU, with the message in `reason`. */
 static int time_open(const char *what, const options *o, char *reason, size_t size) {
     vmafgpu_config config;
     vmafgpu_frame frame;
@@ -1084,7 +1082,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     config.gpu.device = o->gpu;
     config.gpu.kernels_path = o->kernels;
     config.gpu.driver_path = o->driver;
-    grey = (unsigned char *)take((size_t)config.width * (size_t)config.height);
+    grey = (unsigned char *)allocate((size_t)config.width * (size_t)config.height);
     memset(grey, 128, (size_t)config.width * (size_t)config.height);
     frame.data[0] = grey;
     start = now();
@@ -1095,7 +1093,7 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     } else if (what) {
         if (vmafgpu_score_pair(v, &frame, &frame, NULL, &score) != VMAFGPU_OK)
             die("%s", vmafgpu_last_error(v));
-        printf("%dx%d, open, %-36s %8.1f ms, its first pair %.1f ms, %.1f MB of device memory\n", config.width,
+        printf("%dx%d, open, %-36s %8.1f ms, first pair %.1f ms, %.1f MB of device memory\n", config.width,
                config.height, what, 1e3 * (opened - start), 1e3 * (now() - opened),
                (double)vmafgpu_device_memory(v) / 1e6);
     }
@@ -1108,8 +1106,8 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
  * The program
  * ------------------------------------------------------------------------------------------------ */
 
-/* Runs the benchmark for films of one size, with the selected bits or 8 and 10. `other` is the benchmark to run instead
- * of speed, or NULL. */
+/* Measures films of one size, with the depth in the options or with 8 and 10 bits. `other` is the measurement to run
+ * instead of bench_speed(), or NULL. */
 static int bench_size(int width, int height, cuda *c, const options *o,
                       int (*other)(const film *, cuda *, const options *)) {
     int differs = 0;
@@ -1131,18 +1129,18 @@ int main(int argc, char **argv) {
     char reason[600];
     int differs = 0;
     cuda c[MAX_DEVICES];
-    /* before other uses of the driver: the first open of a process */
+    /* This must be the program's first use of the driver. */
     if (!time_open(is_wanted(&o, "open") ? "the first (driver, context, kernels)" : NULL, &o, reason, sizeof reason)) {
         printf("bench_gpu: skipped: %s\n", reason);
         return 0;
     }
     if (is_wanted(&o, "open"))
         (void)time_open("the second (context, kernels)", &o, reason, sizeof reason);
-    for (int i = o.devices - 1; i >= 0; i--) /* the first device is current at the end */
+    for (int i = o.devices - 1; i >= 0; i--) /* leaves the context of the first one current */
         cuda_open(&c[i], &o, o.gpu + i);
     if (is_wanted(&o, "open")) {
         (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);
-        printf("(the driver caches compiled kernels on disk unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
+        printf("(the driver caches compiled kernels unless CUDA_CACHE_DISABLE=1; here it is %s)\n",
                cache ? cache : "not set");
     }
     if (is_wanted(&o, "latency"))

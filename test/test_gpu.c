@@ -1,11 +1,11 @@
-/* Compares the GPU backend with the CPU backend, bit for bit, for every kind of memory and order of calls, and tests
- * failures. Runs on a simulated GPU or a real one:
+/* The GPU backend must return the same bits as the CPU backend, with frames in all kinds of memory and calls in any
+ * order. Also tests failures. Runs on a simulated GPU or a real one:
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *
- * With VMAFGPU_TEST_BACKEND=hip, the driver is a HIP runtime (libamdhip64.so.6) and the kernels are a bundle or a code
- * object. Tests that need a GPU that fails on demand are skipped on a real GPU.
- * GROUP is a name from GPU_GROUPS in gpu/gpu.h. Without arguments, all groups run; -GROUP leaves a group out. */
+ * With VMAFGPU_TEST_BACKEND=hip, the driver is a HIP library (libamdhip64.so.6) and the kernels are a bundle or a code
+ * object. Tests that make a GPU fail run only on simulated GPUs. GROUP is a name in GPU_GROUPS of gpu/gpu.h. The
+ * default is all groups; -GROUP leaves a group out. */
 #define TEST_STATE
 #include "gpu/gpu.h"
 
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
         if (!is_group(argv[k] + (argv[k][0] == '-')))
             return fail_unknown_group(argv[k]);
     if (!driver || !kernels) {
-        test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS are not both set");
+        test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS are not set");
         return test_end();
     }
     gpu_find(&g, vendor_name ? vendor_name : "cuda", driver, kernels);

@@ -40,7 +40,7 @@ library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
 examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
-# The command-line tool consists of main() and of modules, which tests and cluster_mpi link, too.
+# The command-line tool consists of main() and of modules. Tests and cluster_mpi also link the modules.
 tool_heads := $(wildcard examples/tool/*.h)
 tool_parts := $(patsubst examples/tool/%.c,$(BUILD)/tool/%.o,$(filter-out %/main.c,$(wildcard examples/tool/*.c)))
 tests      := $(filter-out $(if $(WINDOWS),test/test_gpu.c),$(wildcard test/test_*.c))
@@ -83,7 +83,7 @@ help:
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'make test-quick run a part of the tests: scores, API, tool; up to a minute on two processors'
-	@echo 'make test       run all tests that need nothing but compilers; about 13 minutes on two processors with -j2'
+	@echo 'make test       run all tests that only need compilers; about 13 minutes on two processors with -j2'
 	@echo '                TESTS="test_model test_tool.sh" selects tests, DEPTH=all runs more cases and all AMD targets,'
 	@echo '                SANITIZE=address,undefined or SANITIZE=thread uses sanitizers, RUNNER=valgrind uses valgrind'
 	@echo 'make test-all   run all tests with each compiler, sanitizer and processor found; takes hours.'
@@ -92,11 +92,11 @@ help:
 	@echo '                    whose prefix is LIBVMAF (default: from pkg-config)'
 	@echo 'make test-emulated  run the AMD code objects on the CPU; needs ../shared/amdemu, TINYGRAD_DIR, clang-19, lld'
 	@echo 'make check-codegen  check loads, registers and spills of the compiled kernels; AMD: needs llvm-19 (Debian)'
-	@echo 'make fuzz       run each fuzz target for FUZZ_SECONDS (60); FUZZ_SEED sets the seed (default: a new one, printed)'
+	@echo 'make fuzz       run each fuzz target for FUZZ_SECONDS (60); FUZZ_SEED sets the seed (default: the time)'
 	@echo 'make fuzz-peer  compare the tool with VMAF17, a build of the libvmaf tool, on random cases; without VMAF17,'
 	@echo '                explain how to build it'
 	@echo 'make bench      measure frames per second, memory and latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program'
-	@echo '                measure libvmaf, too'
+	@echo '                also measure libvmaf'
 
 # ---- programs ----
 
@@ -142,7 +142,7 @@ check-codegen: blobs
 
 # ---- demo ----
 
-# Before it starts, make prints how long the target takes, except for other sets of tests and other test conditions.
+# Before it starts, make prints how long the target takes. It does not if variables change the tests.
 whole_test := $(filter test,$(MAKECMDGOALS))$(if $(strip $(TESTS)$(SANITIZE)$(RUNNER)$(DEPTH)$(WINDOWS)),no)
 $(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of it compiling; \
 make test-quick takes at most a minute))
@@ -216,15 +216,16 @@ $(BUILD)/test/libvmaf_client: test/libvmaf_client.c $(client_parts) | $(BUILD)/t
 	    $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
 # Clients that misuse the libvmaf replacement: libvmaf_hostile with fixed cases, fuzz_libvmaf with random calls.
-$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(BUILD)/test/include/libvmaf/libvmaf.h $(BUILD)/libvmaf.a | $(BUILD)/test
+$(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
 # Simulated GPUs: the host compiler compiles the kernels once per image, and a driver for each vendor.
-simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden $(CPPFLAGS) \
-             $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(if $(findstring clang,$(CXX)),-fno-sanitize=function),-O2)
+simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden \
+             $(CPPFLAGS) $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(no_function),-O2)
+no_function = $(if $(findstring clang,$(CXX)),-fno-sanitize=function)
 sim_heads := $(wildcard test/simulated/*.h) vmafgpu_kernels.cu vmafgpu.h Makefile
 
 $(BUILD)/test/simulated_plain%.o: test/simulated/kernels.cpp $(sim_heads) | $(BUILD)/test
@@ -315,7 +316,8 @@ $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Ma
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
 # The libvmaf replacement contains an implementation of its own.
-$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c examples/tool/report.h $(library) Makefile | $(BUILD)/fuzz
+$(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c \
+        examples/tool/report.h $(library) Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -c -o $@ $<
 
 $(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)/test/include/libvmaf/libvmaf.h \
@@ -323,14 +325,17 @@ $(BUILD)/fuzz/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(BUILD)
 	$(fuzz_compile) -I$(BUILD)/test/include -o $@ $< $(fuzz_driver) $(BUILD)/fuzz/libvmaf.o $(LDFLAGS) $(LDLIBS)
 
 # fuzz_api has its own main(). It uses the simulated GPUs, which are compiled without sanitizers here.
-$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h $(test_heads) Makefile
-	$(subst =fuzzer$(comma),=fuzzer-no-link$(comma),$(fuzz_compile)) -o $@ $< $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+$(BUILD)/fuzz/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/fuzz/vmafgpu.o test/gpu/gpu.h test/simulated/simulated.h \
+        $(test_heads) Makefile
+	$(subst =fuzzer$(comma),=fuzzer-no-link$(comma),$(fuzz_compile)) -o $@ $< $(BUILD)/fuzz/vmafgpu.o $(LDFLAGS) \
+	    $(LDLIBS)
 
 fuzz: $(addprefix $(BUILD)/fuzz/fuzz_,$(fuzzers) api) $(BUILD)/fuzz/levels $(simulated)
 	@FUZZ_LIBFUZZER='$(FUZZ_CC)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_SEED='$(FUZZ_SEED)' \
 	    test/fuzz/run.sh $(BUILD)/fuzz '$(fuzz_run)' $(fuzzers) levels
 
-# Random cases: levels compares the CPU levels and the GPUs with each other, peer compares the tool with that of libvmaf.
+# Random cases: `levels` compares the levels of the CPU and the GPUs with each other, and `peer` compares the tool with
+# that of libvmaf.
 VMAF17 ?=
 CASES  ?=
 SEED   ?=
@@ -346,8 +351,9 @@ $(BUILD)/fuzz/peer: test/fuzz/peer.c $(comparing) $(comparing_heads) $(BUILD)/vm
 fuzz-peer: $(BUILD)/fuzz/peer $(BUILD)/vmafgpu
 	@[ -x '$(VMAF17)' ] || { \
 	    echo 'usage: make fuzz-peer VMAF17=path/to/vmaf17 [VMAF=path/to/vmaf] [CASES=300] [SEED=number] [ONLY=number]'; \
-	    echo 'To build VMAF17: in libvmaf 3.2.0, replace each %.6f and %.16f in libvmaf/src/output.c with %.17g, and build'; \
-	    echo 'the tool with -Denable_float=true. VMAF is the tool without that change, for comparing default reports.'; \
+	    echo 'To build VMAF17: in libvmaf 3.2.0, replace each %.6f and %.16f in libvmaf/src/output.c with %.17g, and'; \
+	    echo 'build the tool with -Denable_float=true. VMAF is the tool without that change, to compare reports with'; \
+	    echo 'their default precision.'; \
 	    exit 1; }
 	@$(BUILD)/fuzz/peer --vmaf17 '$(VMAF17)' --ours $(BUILD)/vmafgpu --folder $(BUILD)/fuzz/peer_files \
 	    $(if $(VMAF),--vmaf '$(VMAF)') $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) \
@@ -395,7 +401,7 @@ release       := vmafgpu-$(VERSION)
 release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h \
                  $(filter-out examples/package/Makefile,$(sort $(shell find examples -type f)))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
-nobody        := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
+owner         := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
 
 dist: | $(BUILD)
 	rm -rf $(BUILD)/dist
@@ -409,7 +415,7 @@ ifeq ($(NO_KERNELS),)
 	    exit 1; }; done
 endif
 	find $(BUILD)/dist/$(release) -type f -exec chmod 644 {} + -exec env TZ=UTC0 touch -t 202001010000 {} +
-	cd $(BUILD)/dist && find $(release) -type f | LC_ALL=C sort | xargs tar $(nobody) -cf ../$(release).tar
+	cd $(BUILD)/dist && find $(release) -type f | LC_ALL=C sort | xargs tar $(owner) -cf ../$(release).tar
 	gzip -9nf $(BUILD)/$(release).tar
 	rm -rf $(BUILD)/dist
 	@echo '$(BUILD)/$(release).tar.gz'

@@ -1,12 +1,13 @@
 /* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
  *
- * VMAF compares a distorted video with its original. In ONE file of your program, compiled as C99 or C++11 or later:
+ * VMAF compares a distorted video with its original. Compile the implementation in ONE file of your program, as C99,
+ * C++11 or later:
  *
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
- * In all other files include it without the define. Keep models/model_embed.h (the built-in models) beside the header.
- * Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
+ * In all other files, include the header without the define. Keep models/model_embed.h (the built-in models) beside the
+ * header. Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
  * The CPU backend needs nothing else. For a GPU, `make blobs` builds the kernels; the driver is loaded at run time.
  *
  * ==== EVERY PROGRAM ====
@@ -34,18 +35,20 @@
  *         return ok;
  *     }
  *
- * The declarations after the manual explain every function, field and enumerator. examples/ contains small programs:
- * minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c, vulkan_frames.c
- * and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ replaces libvmaf.
+ * The comments of the declarations after the manual explain every function, field and enumerator. examples/ contains
+ * small programs: minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c,
+ * vulkan_frames.c and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ is a drop-in
+ * replacement for libvmaf.
  *
  * ==== TASKS ====
  *
- * In this part `v` is an open context, and `cfg` is its config before the open. reference(i), distorted(i) and
- * encode(i, quality) are your functions; each returns the vmafgpu_frame with index i. Check all results as above.
+ * In this part `v` is an open context, and `cfg` is the config that was passed to vmafgpu_open(). reference(i),
+ * distorted(i) and encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as
+ * above.
  *
- * SCORE A CLIP. The program above does it. One pass can compute several models and more features. A context has one
- * column for each feature value, then one for each model. Pool columns with vmafgpu_pool(), vmafgpu_percentile(), or
- * vmafgpu_pool_range() for a part of the clip. To score another clip of this format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. One pass can compute several models and more features. A context has
+ * one column for each feature value, then one for each model. Pool columns with vmafgpu_pool() or vmafgpu_percentile(),
+ * or a part of the clip with vmafgpu_pool_range(). To score another clip of this format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -56,8 +59,9 @@
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
  * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so a score comes one push late, and on a GPU when its batch is finished. You can set config.on_score
- * instead. For a stream without end, set config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
+ * next frame, so the score of a frame is ready one push later. On a GPU it is ready when its batch is finished.
+ * Alternatively, set config.on_score, a callback that receives each score. For an endless stream, set
+ * config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -67,16 +71,19 @@
  *         fprintf(stderr, "%s\n", vmafgpu_last_error(v));
  *
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair outside of the clip and allocates nothing. Pass the
- * previous reference for motion; with NULL motion is 0. vmafgpu_score_candidates() scores several encodes of one frame.
- * On the CPU the work that depends on the reference only is then done once.
+ * previous reference for motion; with NULL, motion is 0. vmafgpu_score_candidates() scores several encodes of one
+ * frame. On the CPU it does the work that depends only on the reference once. Neither call changes the clip: push the
+ * encode that you choose. Its score in the clip can be lower, because motion2 also depends on the next reference there;
+ * the order of the candidates is the same. To rank encodes near 100, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
  *     vmafgpu_score_pair(v, &ref, &encodes[0], &before, &score);
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
+ *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
- * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs, and push all frames of an index together.
- * On the CPU the contexts share the work that depends on the reference only. Each context has its own scores.
+ * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs. Push all frames with the same index in one
+ * call. On the CPU the contexts share the work that depends only on the reference. Each context has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -84,8 +91,9 @@
  *     for (int k = 0; k < 2; k++) vmafgpu_open(&contexts[k], &cfg);
  *     vmafgpu_push_many(contexts, 2, &ref, versions, NULL);                   // for each i
  *
- * SEGMENTS OF A CLIP can be scored separately, with the scores of the whole clip. Motion needs references before and
- * after the segment. score.index and config.subsample count from the first pair of the segment.
+ * SEGMENTS OF A CLIP can be scored separately. Their scores are those of the whole clip. Push the references before and
+ * after the segment too, because motion needs them. score.index and config.subsample count from the first pair of the
+ * segment.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -107,15 +115,19 @@
  *     vmafgpu_push(v, &ref, &dist);
  *     vmafgpu_wait(v, i + 1);                                                 // before frame i is overwritten
  *
- * SEVERAL GPUS share the pairs of a clip. Scores come in order and are identical. If one fails, the others continue.
+ * SEVERAL GPUS share the pairs of a clip. The scores are delivered in order and are identical to those of one GPU. If a
+ * GPU fails, the others continue.
  *
  *     cfg.gpu.device_count = VMAFGPU_ALL_DEVICES;                             // or the length of cfg.gpu.devices
  *     if (vmafgpu_open(&v, &cfg) == VMAFGPU_OK)
  *         printf("%s; device frames of the next pair: GPU %d\n", vmafgpu_device_name(v), vmafgpu_next_device(v));
  *
- * LIVE. In games and streams each score must be ready with its pair, and no call may wait. With config.live a score
+ * LIVE. In games and streams each score is needed before the next pair, and no call may block. With config.live a score
  * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
- * clip without it. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the frames.
+ * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the
+ * frames. If the CPU scores, vmafgpu_try_push() takes as long as scoring the pair: call it in a job of your own. For
+ * another frame size, close the context and open a new one; push the last reference, scaled to the new size, with
+ * vmafgpu_push_preceding(), because motion needs it.
  *
  *     vmafgpu_score score;
  *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
@@ -126,9 +138,11 @@
  *         printf("VMAF %.2f\n", score.score);
  *
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair, the
- * base. vmafgpu_edit_try() scores the base with other samples in a rectangle, bit-identical to scoring the whole frame.
- * vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() approximate
- * which sums and blocks matter most. Edits support models of adm, vif and motion: those of v0.6 without float.
+ * base. vmafgpu_edit_try() returns the score of the base with other samples in a rectangle. It is bit-identical to
+ * scoring the whole changed frame. vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and
+ * vmafgpu_edit_blocks() approximate which sums and blocks matter most. Edits support models that use only adm, vif and
+ * motion: the v0.6 models except the float ones. They change neither the clip nor your frames: write the chosen samples
+ * into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
  *     vmafgpu_edit_score tried;
@@ -137,24 +151,25 @@
  *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);
  *
- * MAPS show where in a frame VMAF is lost: one float per block. They need config.map_block_size and config.live. A map
- * in host memory is complete when the score of its pair is ready.
+ * MAPS show where in a frame VMAF is lost, as one float per block. They need config.map_block_size and config.live. A
+ * map in host memory is complete when the score of its pair is ready. Without config.live, call vmafgpu_edit_begin()
+ * and vmafgpu_edit_blocks() instead.
  *
  *     int across, down;
  *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map`
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next push that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
- * RGB. Each frame can be RGB or YUV on its own: for example, the reference is an image of a game engine, and the
- * distorted frame is decoded NV12. RGB is converted to planes in the format of the config, only to those that the
- * features use. config.colour must state the conversion; nothing is guessed. vmafgpu_colour defines the arithmetic.
+ * RGB. Each frame can be RGB or YUV independently: for example, the reference is an image of a game engine, and the
+ * distorted frame is decoded NV12. RGB frames are converted to YUV in the format of the config; only planes that the
+ * features use are computed. config.colour must state the conversion; nothing is guessed. See vmafgpu_colour.
  *
  *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
  *     vmafgpu_frame image = VMAFGPU_INIT;
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
  *
- * OWN MODELS in libvmaf's format work as JSON text, or as C arrays, which examples/embed_model.c makes of the text.
+ * OWN MODELS in the format of libvmaf can be JSON text, or C arrays that examples/embed_model.c generates from it.
  *
  *     vmafgpu_model *model;
  *     vmafgpu_model_config mine = VMAFGPU_INIT;
@@ -167,19 +182,20 @@
  * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured before. A context
  * with config.predict_only needs no memory for frames.
  *
- *     double features[64] = {0};                                              // vmafgpu_model_column(v, 0) or more
+ *     double features[64] = {0};                                              // at least vmafgpu_model_column(v, 0)
  *     vmafgpu_score score;
  *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;               // and the other inputs of the model
  *     vmafgpu_predict(v, features, &score);
  *
  * ==== REFERENCE ====
  *
- * LIMITS. Frames have 8 to 16 bits, 4:0:0, 4:2:0, 4:2:2 or 4:4:4, and 16x16 to 16384x16384 pixels. They are planar,
- * NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair have the size of
- * the config. It writes no files; the tool writes reports and heat maps. It never prints or aborts, and never changes
- * global state, the locale or the floating-point environment. One error message per thread is outside of contexts.
+ * LIMITS. Frames have 8 to 16 bits per sample, 4:0:0, 4:2:0, 4:2:2 or 4:4:4 chroma, and 16x16 to 16384x16384 pixels.
+ * They are planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair
+ * must have the size of the config. It writes no files; the tool writes reports and heat maps. It never prints or
+ * aborts. It never changes global state, the locale or the floating-point environment. The only state outside of
+ * contexts is one error message per thread.
  *
- * MODELS. These are built in. Scores of v0.6 and v1 are not comparable.
+ * MODELS. These models are built in. Picture heights are viewing distances. Scores of v0.6 and v1 are not comparable.
  *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
  *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at one and a half picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
@@ -187,12 +203,13 @@
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at three and five picture heights
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
- * The eight models of v1 (libvmaf 3.2.0, June 2026) are one SVM. They also measure banding and chroma, so frames need
- * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. They were trained on 10 bits and accept 8.
+ * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. They also measure banding and chroma, so frames need
+ * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. The models were trained on 10-bit video
+ * and accept 8 bits too.
  * The smallest 4:2:0 picture is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160). If the encode was
  * smaller than the frames, set model options: "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
- * FEATURES AND OPTIONS. All features of libvmaf 3.2.0 with all options, also on GPUs. Each feature is listed with its
+ * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 exist, also on GPUs. Each feature is listed with its
  * columns, then its options as: name (alias) default, range. An option that differs from its default appends
  * _alias_value, or _alias for a flag, to the column name. Numbers are first rounded to six significant digits, as in
  * libvmaf. An option that the feature does not have is ignored with a warning; see config.strict_options.
@@ -268,13 +285,15 @@
  *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
  *   kernel file    vmafgpu_kernels.nvidia: PTX, machine code     vmafgpu_kernels.amd: code objects, version 5
  *                  for 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0
- *   - PTX is for newer devices and older drivers. The driver compiles it at the first open (seconds) and caches it.
+ *   - PTX is for newer devices and older drivers. The driver compiles it at the first open, which takes seconds, and
+ *     caches the result.
  *   - HIP 5.2 of Debian 12 and older runtimes cannot load the code objects. A HIP runtime that is already loaded is
- *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are.
- *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) compiled in by
+ *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are unloaded.
+ *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in by
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
- *     implementation, (5) ../lib/vmafgpu and ../vmafgpu from there, (6) the same folders for the executable,
- *     (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with a message.
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same folders for the
+ *     executable, (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with
+ *     a message.
  *   - Self-test: some drivers compile wrongly, and some cards are broken. At open the kernels that the context will use
  *     score a small picture, and the CPU compares the result. vmafgpu_self_test_checksum() is equal on all GPUs.
  *
@@ -298,16 +317,18 @@
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background a thread opens it while
  * the CPU scores the first pairs. The first push or acquisition after that switches to the GPU, with identical scores.
- * If features look back, the switch is one or two pairs later; acquired buffers are used up first. Until the switch the
- * backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs can be acquired.
- * While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no work.
+ * If features depend on earlier frames, the switch is one or two pairs later. Acquired buffers are used up first. Until
+ * the switch the backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs
+ * can be acquired. While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no
+ * work.
  *
- * GPU: several. Each GPU in turn is assigned a run of gpu.queue_depth * gpu.batch pairs. If features look back, this
- * number includes one or two references (or a pair) from before the run, which its GPU also receives. Each GPU uses as
- * much memory as a single one. Device frames are read in place on the GPU that vmafgpu_next_device() returns before the
- * push. On another GPU they are copied peer to peer, which requires samples in the low bits of words, or bytes at 8
- * bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. So device frames must be ready
- * when they are pushed. RGB frames must be in host or pinned memory.
+ * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
+ * earlier frames, this number includes one or two references (or a pair) from before the run, which its GPU also
+ * receives. Each GPU uses as much memory as a single one. Device frames are read in place on the GPU that
+ * vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer, which requires samples in
+ * the low bits of words, or bytes at 8 bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single
+ * GPU. With several GPUs, device frames must therefore be ready when they are pushed, and RGB frames must be in host or
+ * pinned memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -322,13 +343,16 @@
  *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime ends the process.
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|.
- *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3 and columns of options follow it.
- *     Other columns are unchanged. Each score is bit-identical to that of libvmaf for a clip that ends with the pair.
- *     motion2 is never lower than in the whole clip, so scores are mostly slightly higher. Pooling uses live scores.
- *   - vmafgpu_try_push(), _next_score(), _reusable_count() and _request_map() never wait for a GPU. vmafgpu_push(),
- *     _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can wait. On the CPU
- *     vmafgpu_try_push() scores the pair during the call.
+ * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|,
+ * and for the first frame 0.
+ *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3, and the motion columns with
+ *     options, are computed in the same way. Other columns are unchanged. Each score is bit-identical to that of
+ *     libvmaf for a clip that ends with the pair. motion2 is never lower than in the whole clip, so most scores are
+ *     slightly higher. Pooling uses live scores.
+ *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
+ *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
+ *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU vmafgpu_try_push() scores
+ *     the pair during the call.
  *   - Motion is measured from one pushed reference to the next. The context keeps the references that it needs.
  *
  * FROM THE API OF LIBVMAF. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
@@ -389,7 +413,7 @@
  *                                  target is stored as a difference from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last folder in which kernel files are searched
- *   VMAFGPU_NO_SIMD                no vector code: halves the compile time of some 15 seconds, for debug builds. Scores
+ *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (some 15 seconds), for debug builds. Scores
  *                                  do not change. Implied except with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          name of this file, by which it includes itself, default "vmafgpu.h"
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: refuses calls on a closed context and ignores a second
@@ -403,16 +427,18 @@
  *                                  the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits: config.max_edit_size is refused. Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
- *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"
+ *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"; relative to the folder of
+ *                                  this header, or to a folder of -I
  *
  * THREADS. Only one thread at a time can use a context; it need not always be the same thread. Different contexts are
  * independent. Several contexts and threads can read the same frame. Callbacks must not throw or longjmp.
- *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame, or fewer if frames
- *     have less work. With config.parallel_for your own thread pool does this instead. The default starts no thread.
+ *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame. Fewer threads are
+ *     used if a frame has too little work. With config.parallel_for your own thread pool does this instead. The default
+ *     starts no thread.
  *   - On a GPU, gpu.copy_threads (default config.threads) threads copy frames in host memory. The driver may start
- *     more. The GPU works while the calling thread goes on. gpu.open_in_background starts a thread until the GPU is
- *     open. Several GPUs are opened by one thread each, which end before vmafgpu_open() returns. This requires more
- *     than one thread and no config.parallel_for.
+ *     more. The GPU works while the calling thread goes on. With gpu.open_in_background another thread runs until the
+ *     GPU is open. Several GPUs are opened by one thread each, and these threads end before vmafgpu_open() returns.
+ *     This requires more than one thread and no config.parallel_for.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
@@ -423,10 +449,11 @@
  * disables instruction sets; vmafgpu_instruction_set() returns the choice.
  *
  * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked and device memory by the
- * driver, one allocation each. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short,
- * open reports how much it needs. These things are allocated later: vmafgpu_push() doubles the score list, unless
- * config.discard_scores is set. The CPU backend allocates its planes when a GPU fails, and buffers at the first
- * vmafgpu_acquire_pair(). vmafgpu_percentile() makes a temporary copy of a column.
+ * driver, in one block of each kind. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is
+ * short, open reports how much it needs. Only these are allocated later:
+ *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
+ *   - the planes of the CPU backend when a GPU fails, and its buffers at the first vmafgpu_acquire_pair();
+ *   - a temporary copy of a column in vmafgpu_percentile().
  *
  * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. A positive value is a state (AGAIN,
  * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
@@ -445,15 +472,15 @@
  *     parallel_for and GPU, in every version of this header. One piece of code converts them to doubles, with a few
  *     calls of powf, pow, log10 and exp of the C library. With the C library of MinGW-w64, 3 in 1,000 values (ADM and
  *     scores) differ, by less than 1e-7.
- *   - The other features are float throughout. The order of their operations is fixed for all thread counts and
+ *   - The other features use floats throughout. The order of their operations is fixed for all thread counts and
  *     backends. Functions for each sample (logarithms, powf, sixth and seventh powers of ciede) are part of the header
  *     and equal those of the GNU C library. Only the log2 of SpEED can differ in the last bit, for 0.05 % of
  *     arguments, which has changed no feature value so far. The C library computes tables and values per frame or block
  *     (exp, log2, log10, pow, lanczos4: sin) and the pixels of ciede before rounding to float (sin, cos, atan2, exp).
  *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
- *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. These cases are defined
- *     here:
- *       adm with 32 or fewer pixels in width or height: the same border rules (vif, motion: libvmaf works down to 16)
+ *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines these
+ *     cases:
+ *       adm with 32 or fewer pixels in width or height: the usual border rules (libvmaf's vif and motion work at 16)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
  *       cambi with full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
@@ -462,7 +489,8 @@
  *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them. The tool of
  *         libvmaf reads them rounded down: chroma of the first frame is wrong, and then the tool crashes
  *     These cases are refused with a message, and so are the sizes, formats and options that FEATURES excludes:
- *       float_vif if its kernel is larger than a scale; vif_prescale_method bilinear to more than 7680 columns
+ *       float_vif if its filter is larger than the picture of a scale, or with bilinear resizing to more than 7680
+ *         columns
  *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a
  *         double above 65535 to uint16_t, which is undefined. The message states the largest scales that work
  *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in their tables: libvmaf
@@ -479,81 +507,83 @@
  *
  * ==== FOR DEVELOPERS ====
  *
- * SECTIONS, in the order of the file. Each has a banner, >>name, here, in the code and in vmafgpu_kernels.cu. A section
- * calls functions of earlier sections. >>levels and >>level operations are another part of the file: >>cpu includes it
- * once for each instruction set.
- *   >>settings          compilers, switches, float rules     >>arithmetic        per sample, for all backends
- *   >>launch            arguments of kernels                 >>sums              results for a pair: integers
- *   >>edits arithmetic  changed rectangles, predictions      >>context           types of the engine
+ * SECTIONS, in the order of the file. Each has a banner with >>name and caption. vmafgpu_kernels.cu has such banners,
+ * too. A section calls functions of earlier sections. >>levels and >>level operations are a part of their own: >>cpu
+ * includes them once for each instruction set.
+ *   >>settings          compilers, switches, float rules     >>arithmetic        per-sample arithmetic of all backends
+ *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair
+ *   >>edits arithmetic  arithmetic of edits and maps         >>context           types of the engine
  *   >>memory            allocation, errors, log              >>text              numbers and messages
- *   >>frames            the planes of the caller             >>json              JSON text
+ *   >>frames            access to the planes of the caller   >>json              reader of JSON text
  *   >>model reader      from JSON to a model                 >>svm reader        libsvm text in a model file
- *   >>models            built-in models, prediction          >>features          options, columns, names
- *   >>gpu features      launches and memory of features      >>threads           the work on a frame in parts
- *   >>contrast sensitivity  of adm, float_adm                >>resampling        of speed, float_vif, float_motion
- *   >>chains            pieces of a frame for threads        >>cpu state         state of the CPU backend
+ *   >>models            built-in models and prediction       >>features          extractors: options, columns, names
+ *   >>gpu features      launches and memory of features      >>threads           parallel work on a frame
+ *   >>contrast sensitivity  of adm and float_adm             >>resampling        Gaussian filters, resizing of planes
+ *   >>chains            division of a frame among threads    >>cpu state         state of the CPU backend
  * Chapters. Each contains a feature in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
- *   >>pixels            RGB frames to planes                 >>vif               visual information fidelity, integers
+ *   >>pixels            conversion of RGB frames to planes   >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references         >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas                >>speed             speed_chroma: entropy, float
- *   >>speed temporal    entropy of changes of luma           >>floats            shared by the float features
+ *   >>speed temporal    entropy of luma changes, float       >>floats            code shared by the float features
  *   >>psnr              peak signal-to-noise ratio           >>float psnr        float_psnr and float_moment
- *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible detail, 8x8 blocks
- *   >>float adm         adm in float                         >>ciede             CIEDE2000: differences of colours
+ *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible errors, 8x8 blocks
+ *   >>float adm         adm in float                         >>ciede             CIEDE2000 colour difference
  *   >>float ansnr       SNR of smoothed pictures             >>float motion      motion in float
- *   >>float vif         vif in float                         >>cpu               choice of instruction set; views
- *   >>cpu backend       frames on the CPU                    >>frame checks      pointers, pitches, kinds of memory
- *   >>lzma              decompression of kernels             >>driver            loads driver and kernels
- *   >>gpu               state, failure, planes               >>gpu batches       launches for the pairs of a slot
- *   >>gpu frames        frames to planes on the device       >>gpu backend       the backend table; memory
- *   >>gpu test          the self-test                        >>gpu open          finds, tests and closes a GPU
- *   >>vendors           NVIDIA and AMD                       >>fleet             one clip on several backends
- *   >>fleet backend     the backend table of a fleet         >>table             the list of features
- *   >>scores            rows, prediction, pooling            >>edits             sums of a changed rectangle
- *   >>edit figures      predictions, gradients, maps         >>edit calls        checks, tries, commits
- *   >>gpu edits         edits and maps on a GPU              >>gpu tries         edits on a GPU, in batches
- *   >>edit test         self-test of edits and maps          >>config            defaults, ranges, rules
- *   >>inputs            models, features, columns            >>open              from a config to a context
- *   >>public            API: contexts, frames, pairs         >>public edits      API: maps and edits
- *   >>public scores     API: scores, pooling, names          >>levels            names of vector code
- *   >>level operations  operations of an instruction set
+ *   >>float vif         vif in float
+ * Backends, scores and the API:
+ *   >>cpu               choice of the instruction set        >>cpu backend       frames and memory on the CPU
+ *   >>frame checks      pointers, pitches, kinds of memory   >>lzma              decompression of kernels
+ *   >>driver            loading of drivers and kernels       >>gpu               state, failures and planes of a GPU
+ *   >>gpu batches       launches for the pairs of a slot     >>gpu frames        frames to planes on the device
+ *   >>gpu backend       backend table of a GPU; memory       >>gpu test          self-test of a GPU
+ *   >>gpu open          search, test and closing of a GPU    >>vendors           differences between NVIDIA and AMD
+ *   >>fleet             one clip on several backends         >>fleet backend     backend table of a fleet
+ *   >>table             list of features                     >>scores            rows, prediction, pooling
+ *   >>edits             sums of a changed rectangle          >>edit figures      predictions, gradients, maps
+ *   >>edit calls        checks, tries, commits               >>gpu edits         edits and maps on a GPU
+ *   >>gpu tries         batches of edits on a GPU            >>edit test         self-test of edits and maps
+ *   >>config            defaults, ranges, rules              >>inputs            models, features, columns
+ *   >>open              from a config to a context           >>public            API: contexts, frames, pairs
+ *   >>public edits      API: maps and edits                  >>public scores     API: scores, pooling, names
+ *   >>levels            vector code per instruction set      >>level operations  operations of an instruction set
  *
  * HOW A PAIR FLOWS. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes it to a
  * backend (vmafgpu__backend_table).
- *   CPU: vmafgpu__cpu_submit() views or copies luma (vmafgpu__view_frame()) and runs vmafgpu__frame_task() on each
- *   thread. The task takes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A piece calls
- *   a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the sums of its
- *   thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
+ *   CPU: vmafgpu__cpu_submit() uses luma in place or copies it (vmafgpu__view_frame()) and runs vmafgpu__frame_task()
+ *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A
+ *   piece calls a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the
+ *   sums of its thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
  *   GPU: vmafgpu__gpu_submit() lets threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller
  *   wrote them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
  *   is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are copied
  *   back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the
- *   CPU. Several GPUs, or the CPU and the GPU that follows it, are units of one backend, vmafgpu__fleet_backend.
+ *   CPU. Several GPUs, or the CPU followed by the GPU that opens in the background, are units of one backend,
+ *   vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
- *   and vmafgpu__predict() evaluates the models. The row is then ready for the functions that return scores.
+ *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
  *
  * WHAT MUST STAY TRUE
  *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. So backends are
- *      exact if their sums are equal. The chapter of a float feature defines the order of its operations. There the GPU
- *      delivers sums as doubles, and the chapter turns them into the values of the CPU.
+ *      exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from which the
+ *      chapter computes the same values as the CPU. The chapter defines the order of the operations.
  *   2. The arithmetic is written once: >>arithmetic, and the code that chapters share with kernels, compile as C, as
- *      C++ and as device code. The kernels include this file for it.
+ *      C++ and as device code. The kernels include this file.
  *   3. Vector code is written once, over the operations of >>level operations; plain C is one of the instruction sets.
  *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
  *      distinguishes them.
  *   5. No surprises: no global state, no thread that was not requested, and messages through config.on_log only. Memory
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
- *   7. A sum of floats or doubles has the order of additions of libvmaf. There are two exceptions. Exact sums (integers
- *      below 2^53) may have any order. Another order, a fused operation or another formula is allowed if an error bound
- *      shows whether the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
- *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN cannot
- *      arrive: -0.0 has a sign bit but is not below 0.
+ *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
+ *      have any order. Another order, a fused operation or another formula is allowed if an error bound shows whether
+ *      the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
+ *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN are
+ *      impossible, because -0.0 has a sign bit but is not below 0.
  *
- * TEN WORDS
+ * TERMS
  *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
- *   plane    luma or chroma of a frame                            picture  a plane at a scale, as a feature reads it
+ *   plane    luma or chroma of a frame                            picture  input of a feature: a plane at some scale
  *   pair     a reference and a distorted frame                    band     one output of a wavelet or a filter bank
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
  *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
@@ -605,7 +635,7 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * One table: name, number, message. Zero and positive values are not failures. Negative values are failures. The
+ * One table: name, number, message. Zero and positive values are not failures; negative values are. The
  * message of vmafgpu_last_error() names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
@@ -655,7 +685,7 @@ typedef enum vmafgpu_layout {
  * other frame is borrowed until vmafgpu_reusable_count() counts its pair, or, in single pairs and edits, until the call
  * returns. For DEVICE, SURFACE and ARRAY, data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
-    VMAFGPU_MEMORY_HOST = 0, /* any host memory */
+    VMAFGPU_MEMORY_HOST = 0, /* any host memory, also pinned memory */
     VMAFGPU_MEMORY_PINNED,   /* host memory that the API of the GPU has page-locked, so that the GPU can read it. The
                                 CPU backend reads it as host memory */
     VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores: a CUdeviceptr, or a pointer from hipMalloc(). With
@@ -733,13 +763,13 @@ typedef struct vmafgpu_colour {
     vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in memory of the caller. It is borrowed and never written; vmafgpu_memory states for how long. Only its
- * samples are read, no byte between or beside the rows. The struct itself is read during the call only.
+/* One picture in memory of the caller. It is borrowed, as vmafgpu_memory describes, and never written. Only its
+ * samples are read, no bytes between the rows. The struct itself is read during the call only.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
  *     Chroma is read only if a feature uses it, and can be NULL otherwise. These features are speed_chroma, psnr,
  *     psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
- *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() states
- *     when the check fails the push, and when it fails the pair.
+ *   - Only samples that a feature needs are read, and they are checked against the bit depth. See vmafgpu_push() for
+ *     whether an illegal sample fails the push or the pair.
  *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
  *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit a ptrdiff_t.
@@ -815,23 +845,23 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
- * be on any threads, in any order, and at the same time. `count` is config.threads; with 1 the callback is not used.
- * Other values of i are ignored. If a task was not called exactly once, the call of this library fails with
- * VMAFGPU_ERROR_SYSTEM. */
+ * be on any threads, in any order, one after the other or at the same time: no task waits for another. `count` is
+ * config.threads; with 1 the callback is not used. Other values of i are ignored. If a task was not called exactly
+ * once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure, the same as vmafgpu_last_error()             */
+    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure; vmafgpu_last_error() returns it, too         */
     VMAFGPU_LOG_LEVEL_WARNING,   /* the request is carried out, but may not be what the caller intended    */
     VMAFGPU_LOG_LEVEL_INFO       /* information, for example why no GPU is used                            */
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
     VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
-                                   CPU, silently. vmafgpu_backend_note() explains why. Fails without a GPU only if
-                                   gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set. If gpu.frame_memory is
-                                   DEVICE or SURFACE, or gpu.stream or gpu.cuda_context is set, only CUDA is tried,
-                                   because an address does not identify its vendor. To use HIP then, state it */
+                                   CPU, silently. vmafgpu_backend_note() explains why the CPU is used. The open fails
+                                   without a GPU only if gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set.
+                                   An address does not identify its vendor. So if gpu.frame_memory is DEVICE or SURFACE,
+                                   or gpu.stream or gpu.cuda_context is set, only CUDA is tried: state HIP to use it */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -861,7 +891,7 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Borrowed for vmafgpu_open(). If one of them cannot be
+                                           replaces `device`. Read during vmafgpu_open() only. If one cannot be
                                            used, the open fails, also with AUTO */
     int         device_count;           /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default
                                            0. vmafgpu_get_config() returns the number of GPUs in use */
@@ -884,18 +914,18 @@ typedef struct vmafgpu_gpu_config {
                                            If `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has
                                            25 GB, 16 at 4K and 32 below. At least 16 with `devices`; fewer if memory is
                                            short; 1 with config.live or config.map_block_size. A pair waits until its
-                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(): 1 has the lowest
-                                           latency */
+                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so 1 has the
+                                           lowest latency */
     int         queue_depth;            /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of
-                                           `batch` and `queue_depth` limit device memory if a batch of one and a queue
-                                           of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if `frame_memory`
-                                           is DEVICE or SURFACE. In the latter case it is a 64th of the device memory if
-                                           that is larger and four times as much is free. With `devices` it is 4 times
-                                           288 or 384 MB per GPU */
+                                           `batch` and `queue_depth` keep device memory below a limit if a batch of one
+                                           and a queue of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if
+                                           `frame_memory` is DEVICE or SURFACE; with `devices` four times as much per
+                                           GPU. If `frame_memory` is DEVICE or SURFACE, it is at least a 64th of the
+                                           device memory or a quarter of the free memory, whichever is less */
     const void *kernels;                /* kernel image in memory, used instead of searching for a file: an output of
                                            `make blobs`, PTX of this project, or machine code. Machine code is passed to
                                            the driver unchecked; for AMD it can be an uncompressed bundle of code
-                                           objects. Borrowed for vmafgpu_open() */
+                                           objects. Read during vmafgpu_open() only */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels, otherwise a search;
                                            see `GPU: requirements` in the manual */
@@ -991,7 +1021,7 @@ typedef struct vmafgpu_config {
                                              1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
     int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one pass on
                                              the CPU, 1..16; default 1. More contexts take more passes. Takes some
-                                             memory per thread. Set it equally in all contexts */
+                                             memory per thread. Set the same value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
                                              samples, usually 16; default 0: no maps. Requires `live`, a model, and only
                                              the features of edits; not with `contexts_per_pass`. With CUDA and HIP: one
@@ -999,7 +1029,8 @@ typedef struct vmafgpu_config {
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
                                              Takes two luma planes and a few megabytes per thread. On a GPU it takes 90
                                              bytes per pixel and up to 100 MB of device memory, and 30 MB of pinned
-                                             memory */
+                                             memory. With backend AUTO and frames in host or pinned memory the whole
+                                             context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
@@ -1105,38 +1136,38 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
  * and blocks only if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
- *   - If the call fails, the pair was not taken and the index does not advance; the pair can be corrected and pushed
- *     again.
+ *   - If the call fails, the pair is not part of the clip and the index does not advance. The caller can correct the
+ *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
  *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically.
  *     Pairs in device memory fail one by one with VMAFGPU_ERROR_DEVICE: vmafgpu_next_score() returns the failure.
  *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
- *     checks it, the pair fails instead: chroma, and luma in device memory, in acquired buffers, and in pinned memory
- *     that the GPU copies unchanged.
- *   - A failed pair also fails the neighbours whose motion depends on it. */
+ *     checks it, the pair fails instead. The GPU checks chroma, and these kinds of luma: in device memory, in acquired
+ *     buffers, and in pinned memory that the GPU copies unchanged.
+ *   - If a pair fails, its neighbours whose motion depends on it fail too. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
-/* Like vmafgpu_push(), but never waits for a GPU: returns VMAFGPU_AGAIN if the queue is full, and the pair was not
- * taken. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory are copied
- * during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
+/* Like vmafgpu_push(), but never waits for a GPU. If the queue is full, it returns VMAFGPU_AGAIN and the pair is not
+ * part of the clip. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory
+ * are copied during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
-/* Returns buffers for the next pair: a reader or decoder writes samples directly where the backend needs them, and the
- * CPU makes no further copy. On a GPU they are pinned memory. The frames have the format of the config and .memory
- * HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise
- * chroma of odd sizes is rounded up. Push the frames unchanged, except for `tag`.
+/* Returns buffers for the next pair. A reader or decoder can write samples to them, and the CPU makes no further copy:
+ * on a GPU they are pinned memory. The frames have the format of the config and .memory HOST; cast away the const of
+ * data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise chroma of odd sizes is rounded up.
+ * Push the frames unchanged, except for `tag`.
  *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, also of a
  *     preceding or following frame, releases the oldest acquired pair, even if you push other frames instead. An
  *     acquired frame in another position is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays
  *     acquired.
  *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
  *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
- *   - At most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight, on the CPU 4 (allocated at the
- *     first call). If no more are available and a pair is acquired, the function returns VMAFGPU_AGAIN: push a pair
- *     first. If no pair is acquired, it blocks as a push does.
+ *   - On a GPU at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU at most 4 can
+ *     be acquired; they are allocated at the first call. If all are in use and a pair is acquired, the function returns
+ *     VMAFGPU_AGAIN: push a pair first. If no pair is acquired, it blocks as a push does.
  *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
  *   - config.gpu.frame_memory must be HOST. On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, they return VMAFGPU_ERROR_STATE.
@@ -1144,15 +1175,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
-/* Pushes one reference with several distorted frames: contexts[i] takes the pair of the reference and distorted[i],
- * with the same score as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
- * (size, format, models, features, threads) share the work that depends on the reference only. It is done once per
+/* Pushes one reference with several distorted frames. contexts[i] scores the pair of the reference and distorted[i],
+ * with the same result as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
+ * (size, format, models, features, threads) share the work that depends only on the reference. It is done once per
  * `config.contexts_per_pass` contexts.
- *   - Contexts take their pairs in order, also after one of them failed. The function returns the first failure.
- *     `results` is NULL, or receives one result per context. Do not push the pair again to contexts that took it.
+ *   - Pairs are pushed to the contexts in order, also after one push has failed. The function returns the first
+ *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts with
+ *     VMAFGPU_OK.
  *   - If the reference was acquired, the context that returned it must be the last one, because it owns the memory
  *     after its push.
- *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and no context takes a pair, and
+ *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);
@@ -1182,17 +1214,20 @@ VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdi
 
 /* Returns the number of references before a segment that its scores depend on. It is 1 for the models of v0.6, 0
  * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. With 0 the pairs are
- * independent and can be pushed in any order. Returns -1 with speed_temporal, which needs more than references. */
+ * independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits for a GPU. Returns
  *   - VMAFGPU_OK if there is a score;
- *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. With
- *     config.on_score, which then delivers the scores, it returns nothing else;
+ *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. If config.on_score
+ *     is set, it delivers the scores, and this function returns only these two values;
  *   - the failure of the frame (below 0) if the frame has no score; score->index is the frame. The next call continues
- *     with the frame after it.
- * Because motion depends on the following frame, a score comes one push late, and on a GPU when its batch is finished.
- * With motion_five_frame_window the first scores come two pushes late. With config.live scores are not late. */
+ *     with the frame after it;
+ *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
+ *     written.
+ * Because motion depends on the following frame, a score is ready one push later, and on a GPU when its batch is
+ * finished. With motion_five_frame_window the first scores are ready two pushes later. With config.live they are not
+ * delayed. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
@@ -1200,9 +1235,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *s
  * first one; the clip is ended in this case too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Frames in pinned or device memory stay borrowed after the call that takes them has returned. `pairs` counts from open
- * or reset. To wait for frame i pass i + 1; negative means all pairs that were pushed. More pairs than were pushed are
- * refused with VMAFGPU_ERROR_ARGUMENT.
+/* Report or wait until frames are no longer used. Frames in pinned or device memory stay borrowed after the call that
+ * receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1. If `pairs` is
+ * negative, it means all pairs that were pushed. More pairs than were pushed are refused with VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
  *     a GPU. It returns 0 for NULL and if the context is busy. With motion, the last one or two references in pinned
  *     memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied them.
@@ -1210,18 +1245,20 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *     except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and following frames in
  *     pinned or device memory.
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
- *     thread. It is for frames in device memory: work that is queued on the stream afterwards can overwrite them. If
- *     the CPU scores, all pairs are done and the function only returns VMAFGPU_OK. With gpu.devices or
- *     gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *     thread. It is for frames in GPU memory, also surfaces and arrays: work that is queued on the stream afterwards
+ *     can overwrite them. If the CPU scores, no frame is in use and the function returns VMAFGPU_OK immediately. With
+ *     gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame before this one: motion and motion2 are the
- * difference to it, as in the last frame of a clip. With NULL motion is 0, as in a clip of one frame. With
- * motion_five_frame_window motion is 0 in both cases. score->values is valid until the next call on the context. The
- * result does not enter pooling. On a GPU the call submits an incomplete batch first. */
+ * frames are borrowed for the call. `previous` is the reference frame before this one. motion and motion2 are the
+ * difference between the two references, as in the last frame of a clip. If `previous` is NULL, motion is 0, as in a
+ * clip of one frame. Inside a clip motion2 is the smaller of the differences to both neighbours, so the score can be
+ * lower there; vmafgpu_edit_begin() takes the next reference, too. With motion_five_frame_window motion is always 0.
+ * score->values is valid until the next call on the context. The result does not enter pooling. On a GPU the call
+ * submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
@@ -1238,21 +1275,22 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
  * A context with config.max_edit_size > 0 keeps one scored pair, the base. It computes the score of the base with other
- * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame; the
- * cost depends on the size of the rectangle only.
+ * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame. The
+ * cost depends only on the size of the rectangle.
  *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
  *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
  *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
  *     per second if thousands are submitted at once.
- *   - Any other call that scores frames on the context discards the base. Without a base the functions below return
- *     VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base the functions
+ *     below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ *   - Edits change neither the clip in progress nor the frames of the caller.
  *   - Nothing is allocated after open. */
 
 /* New samples for a rectangle inside the frame, 1x1 to max_edit_size x max_edit_size; borrowed for the call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
-    ptrdiff_t   pitch;                  /* bytes from row to row, can be negative; 0: tightly packed */
+    ptrdiff_t   pitch;                  /* bytes, not samples, from row to row; can be negative; 0: tightly packed */
     vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
                                            columns are NaN. Saves some microseconds on the CPU. On a GPU the CPU
@@ -1293,9 +1331,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
-/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. The CPU
- * computes up to eight consecutive edits with equal rectangles together, in half the time. A GPU processes thousands
- * per call, and the CPU computes the requested scores from the sums of the GPU.
+/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. Put
+ * edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half the time. A
+ * GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
  *   - scores[i] receives the result of edits[i]. `values` is NULL or receives all columns of each edit: count *
  *     vmafgpu_column_count() doubles.
  *   - An edit with an invalid rectangle or invalid samples gets NaN and an error in scores[i].result; the other edits
@@ -1320,10 +1358,10 @@ typedef struct vmafgpu_gradient {
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double loss;                        /* score lost in this block, to first order; positive if score is lost. It is
-                                           the gradient times the change of the sums if the block and its surroundings
-                                           had the samples of the reference. An edit that restores the block alone can
-                                           therefore have a `change` of the other sign: use `loss` to rank blocks */
+    double loss;                        /* estimate of the score that is lost in this block: the gradient times the
+                                           change of the sums if the block and its surroundings equalled the reference.
+                                           Use it to rank blocks. Restoring the block alone can even lower the score,
+                                           and the losses of all blocks do not add up to the loss of the frame */
     vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
                                            they are 2^k times those of edits, where 2^k is the height of the bands of
                                            that scale, rounded up to a power of two */
@@ -1405,8 +1443,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
 /* Return the number of columns, the name of a column, and the index of a name, or -1. A name is valid until the context
  * is closed, and NULL if there is no such column. Long names of libvmaf, such as "VMAF_integer_feature_adm2_score",
  * find columns without options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The
- * other outputs of a bootstrap model come after the scores of all models: NAME_0001.., NAME_bagging, NAME_stddev,
- * NAME_ci_p95_lo, NAME_ci_p95_hi. */
+ * other outputs of a bootstrap model NAME come after the scores of all models: NAME_0001 and so on (the score of each
+ * SVM that was trained on a part of the data), NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and
+ * NAME_ci_p95_hi (an interval of 95 % for the frame). */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
@@ -1431,7 +1470,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double
 
 /* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
  * valid until vmafgpu_close(). `backend` stays AUTO: see vmafgpu_backend_name(). gpu.batch and gpu.queue_depth are
- * those of the open GPU. Pointers that were borrowed for the open only are NULL, while their counts stay: `models`,
+ * those of the open GPU. Pointers that were used during the open only are NULL, while their counts stay: `models`,
  * `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
@@ -1518,15 +1557,15 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif /* VMAFGPU_H */
 
 /* ================================================================================================
- * >>settings                                     what the implementation needs, and how it is compiled
+ * >>settings                                     compilers, switches, float rules
  * ================================================================================================ */
 #if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
 
-/* VMAFGPU__PASS: which part of the feature chapters is compiled. This file includes itself for every other pass. */
+/* VMAFGPU__PASS selects the part of the feature chapters to compile. This file includes itself for all other passes. */
 #define VMAFGPU__PASS_SHARED  1 /* arithmetic and launch structs, also for kernels */
-#define VMAFGPU__PASS_HOST    2 /* the feature on the CPU and on a GPU, compiled in place with the other sections */
-#define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes per instruction set */
+#define VMAFGPU__PASS_HOST    2 /* host code for the CPU and for GPUs, compiled in place with the other sections */
+#define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes for each instruction set */
 #define VMAFGPU__PASS_LANES   4 /* plain C that becomes vector code */
 #define VMAFGPU__PASS_VECTORS 5 /* vector code */
 #ifndef VMAFGPU_SELF
@@ -1556,7 +1595,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#define VMAFGPU__NO_ATOMICS /* none known for this compiler */
+#define VMAFGPU__NO_ATOMICS /* atomic operations of this compiler are not known */
 #ifndef VMAFGPU_NO_THREADS
 #error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
@@ -1569,8 +1608,8 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Same declarations as in windows.h. The program may or may not include windows.h, which hides some of them from
- * programs for old systems. The MinGW header omits dllimport in places. */
+/* Declarations of windows.h that the code needs, because the program may or may not include windows.h. For old systems
+ * windows.h hides some of them. The MinGW header omits dllimport in places. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1610,7 +1649,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions omit what is not enabled */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare only what is enabled */
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1622,7 +1661,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics require a function with all features of the command line, see >>levels */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
 #if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 has no other builtins for this */
@@ -1647,10 +1686,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* The reference rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
- * implementation, where the setting of the caller is restored. So are the parts of -ffast-math that have options of
- * their own. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own pragma unless
- * floating-point exceptions are observable, which only some targets support. */
+/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
+ * implementation, where the setting of the caller is restored. The parts of -ffast-math that have options of their own
+ * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own
+ * pragma unless floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1724,7 +1763,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__IF_GPU(x) x
 #endif
 
-/* Edits require both features. */
+/* Edits require adm and vif. */
 #if (defined(VMAFGPU_NO_ADM) || defined(VMAFGPU_NO_VIF)) && !defined(VMAFGPU_NO_EDITS)
 #define VMAFGPU_NO_EDITS
 #endif
@@ -1739,15 +1778,16 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif /* VMAFGPU_KERNELS */
 
 /* ================================================================================================
- * >>arithmetic                                   what every backend computes per sample, written once
+ * >>arithmetic                                   per-sample arithmetic of all backends
  * ================================================================================================
- * Values are integers unless a type says otherwise. `>>` of a negative number is arithmetic on all supported compilers.
+ * Values are integers unless their type is float or double. `>>` of a negative number is arithmetic on all supported
+ * compilers.
  */
 #ifndef VMAFGPU__FN
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a loop that is vectorised. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
+/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
  * function into a caller whose target lacks one of its instruction sets. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
@@ -1761,7 +1801,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 enum {
     VMAFGPU__SCALES = 4,
     VMAFGPU__BANDS = 3,        /* of the ADM wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8, /* option sets that change the sums of a feature */
+    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of option sets that change the sums of a feature */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1822,7 +1862,7 @@ VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset,
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* Width or height of the bands at a wavelet scale, for that size of the frame. */
+/* Returns the width or height of the bands at a wavelet scale, from that of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
@@ -1830,13 +1870,13 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, the same on every backend: +, - and * only, none of them fused; within 0.51 ulp ---- */
+/* ---- log2 of a double, the same on every backend: unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Intervals below 1.37 start at 1; the upper significands are halved. A row
- * contains a short factor that scales the interval to near 1, and minus the logarithm of the factor as a sum of two
- * parts, the first in units of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a short factor that
+ * scales the interval to near 1, and minus the logarithm of the factor as a sum of two parts, the first in units of
+ * 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -1907,11 +1947,11 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 #define VMAFGPU__FLOAT_OF(bits)   vmafgpu__float_of_bits(bits)
 #endif
 
-/* Logarithm to base 2. `table` is vmafgpu__log2_table or a copy of it. Negative numbers give NaN, 0 gives -infinity.
+/* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
- * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. The products below are exact if both factors are cut to
- * 26 bits, and the sums of the remainders are exact too. Special values are selected at the end, so that several
- * logarithms can overlap. */
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. Factors are cut to 26 bits, so that their products are
+ * exact; the sums of the remainders are exact too. Special values are selected at the end, so that several logarithms
+ * can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08; /* their sum: 1 / ln(2) */
@@ -1947,8 +1987,7 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf of numbers that are not negative, as the GNU C library since 2.28 and Arm's optimized-routines have it
- * ---- */
+/* ---- powf of non-negative numbers, equal to the GNU C library since 2.28 and Arm's optimized-routines ---- */
 
 /* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
  * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
@@ -1974,8 +2013,8 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
-/* x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. It is not always correctly rounded, so
- * no other implementation can replace it. Contraction of sums and products changes no result. */
+/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. The result is not always
+ * correctly rounded, so no other implementation can replace it. Contraction of sums and products changes no result. */
 VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const uint64_t *roots) {
     const double wide = x, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     const uint64_t bits = VMAFGPU__BITS_OF(wide), offset = bits - (uint64_t)0x3fe6600000000000u;
@@ -2002,7 +2041,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 }
 
 /* ================================================================================================
- * >>launch                                       what the host tells a GPU kernel
+ * >>launch                                       arguments of GPU kernels
  * ================================================================================================
  * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes, relative to the
  * top row, and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
@@ -2017,14 +2056,13 @@ enum { VMAFGPU__MAX_BATCH = 32 };
  * above. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* distorted NULL: compute motion only */
-    const void *before[2];             /* reference frames one and two before; NULL if they do not exist or are not
-                                               needed */
+    const void *before[2];             /* the previous reference and the one before it; NULL if missing or not needed */
     int32_t reference_pitch, distorted_pitch;
     int32_t before_pitch[2];
 } vmafgpu__gpu_pair;
 
-/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. Bytes per sample,
- * distance of samples and position of their bits are equal for all planes. */
+/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. All planes have
+ * the same bytes per sample, distance of samples and position of their bits. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
@@ -2085,10 +2123,10 @@ typedef struct vmafgpu__pixels_item {
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, indexed by the bits of a half up to infinity. Negative halves and NaN use entry 0. */
+/* Size of a transfer table, indexed by the bits of a half float up to infinity. Negative values and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes the z-th of them. A thread
+/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes item z of either. A thread
  * copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
@@ -2096,7 +2134,7 @@ typedef struct vmafgpu__surface_item {
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t row, height, pitch; /* row: bytes to copy; height in rows; pitch: bytes, of the target */
+    int32_t row, height, pitch; /* bytes to copy per row, rows, bytes between rows of the target */
     int32_t shift;              /* each word is shifted right by this... */
     uint32_t mask;              /* ...and masked */
 } vmafgpu__surface_plane;
@@ -2109,16 +2147,16 @@ typedef struct vmafgpu__surfaces_launch {
 
 /* ---- standalone features ---- */
 
-/* The terms that are summed for samples a and b of two planes: (a - b)^2; the same rounded to float; or a, b, and both
- * squares rounded to float. */
+/* The terms that are summed, for samples a and b of two planes: (a - b)^2; (a - b)^2 rounded to float; or for
+ * SQUARES_MOMENTS a, b, and both squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
     VMAFGPU__SQUARES_THREADS = 128,
     VMAFGPU__SQUARES_ROWS = 8,
     VMAFGPU__SQUARES_SUMS = 4,
-    VMAFGPU__SQUARES_KEPT = 1 << 18
-}; /* approximate number of terms that are stored at a time */
+    VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
+};
 
 /* Block y processes a plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
@@ -2138,7 +2176,7 @@ typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats, a multiple of the columns of a tile */
     int32_t columns, rows;
-    int32_t first; /* block x of its first rows; a block is a warp, a lane sums a row */
+    int32_t first; /* block x of the first rows; a block is one warp, and each lane sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2187,7 +2225,7 @@ typedef struct vmafgpu__sequence_launch {
 #undef VMAFGPU__PASS
 
 /* ================================================================================================
- * >>sums                                         what a backend delivers for a frame pair
+ * >>sums                                         results of a frame pair
  * ================================================================================================
  * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
  * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
@@ -2213,7 +2251,7 @@ typedef struct vmafgpu__plan {
 } vmafgpu__plan;
 
 /* ================================================================================================
- * >>edits arithmetic                             what a changed rectangle changes; predictions of that, and of maps
+ * >>edits arithmetic                             arithmetic of edits and maps
  * ================================================================================================ */
 #ifndef VMAFGPU_NO_EDITS
 
@@ -2231,20 +2269,21 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* Range of samples that change at the next scale of VIF if `changed` changes at this one. size: of the frame. */
+/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this scale.
+ * size: of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
                                  size >> (scale + 1));
 }
 
-/* Range of wavelet coefficients that change, of `size` in total. */
+/* Returns the range of wavelet coefficients, of `size` in total, that change if the samples `changed` change. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* The result of an edit on a GPU, a record of 64-bit words: the changes of the sums, then whether a sample exceeds the
- * bit depth. The smooth changes follow the records of a batch. */
+/* Layout of the result of an edit on a GPU. It is a record of 64-bit words: the changes of the sums, then whether a
+ * sample exceeds the bit depth. The smooth changes (see below) follow the records of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
     return scale * (vif_variants + 1) + variant; /* variant vif_variants: the flat noise */
 }
@@ -2290,7 +2329,7 @@ typedef struct vmafgpu__smooth_adm {
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
-/* How a live pair computes a model input that is a column of motion. */
+/* Describes how a model input that is a column of motion is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
     int32_t window; /* 0 if the input is not motion */
@@ -2317,7 +2356,7 @@ typedef struct vmafgpu__smooth {
     double prediction;                   /* of the base */
 } vmafgpu__smooth;
 
-/* e^x for x <= 0, accurate to a few units in the last place. */
+/* Returns e^x for x <= 0, accurate to a few units in the last place. */
 VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     if (!(x > -700))
         return x < 0 ? 0 : x;
@@ -2341,7 +2380,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Cube root; NaN if the sum has overflowed. */
+/* Returns the cube root; NaN if the sum has overflowed. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2353,12 +2392,12 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* A sum of the base, plus its change unless `change` is NULL. */
+/* Returns a sum of the base, plus its change unless `change` is NULL. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* A motion column of a live pair with `history` frames before it. Only motion3 (is_blended) differs from the others. */
+/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) differs from the others. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2421,7 +2460,7 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
             VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history));
 }
 
-/* The first four columns of VIF, one per scale. */
+/* Returns one of the first four columns of VIF, one per scale. */
 VMAFGPU__FN double vmafgpu__smooth_vif_column(const vmafgpu__smooth *s, int extractor, const int64_t *change,
                                               int scale) {
     const int variants = VMAFGPU__FETCH(&s->vif_variants);
@@ -2505,7 +2544,7 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
-/* Kernel function of a support vector, for normalised inputs that are `stride` apart. */
+/* Returns the kernel function of a support vector, for normalised inputs that are `stride` apart. */
 VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
     double distance = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2515,7 +2554,8 @@ VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int input
     return vmafgpu__smooth_exp(-gamma * distance);
 }
 
-/* Prediction before transform and clip. Normalises the inputs x in place; the last arguments are the vectors. */
+/* Returns the prediction before transform and clip. Normalises the inputs x in place; the last arguments are the
+ * support vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
@@ -2540,7 +2580,7 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
+/* Returns the factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2558,7 +2598,7 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
-/* Derivative of the prediction with respect to sum `which`. slopes: derivatives with respect to the model inputs. */
+/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives by the model inputs. */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
@@ -2594,20 +2634,22 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* Samples of scale `shift` that belong to block k of `count`. The last block includes all remaining samples. */
+/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes the remaining
+ * ones. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
     return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit),
                                  k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit), samples);
 }
 
-/* Difference of sum k between a block and its ideal. Unsigned, since cubes of 16-bit samples may overflow. */
+/* Returns how much sum k of a block is below the ideal. Unsigned, because cubes of 16-bit samples may overflow. */
 VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Score that a block loses: the change of the prediction, to first order, if the block were equal to the reference.
- * slopes: by the sums. is, ideal: sums of the block. unit: scale of the cubes, by scale. */
+/* Returns the score that a block loses: the change of the prediction, to first order, if the block were equal to the
+ * reference. slopes: derivatives by the sums. is: sums of the block. ideal: sums of the block if it were equal to the
+ * reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2625,8 +2667,8 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     return share;
 }
 
-/* An edit for kernels. Its samples are packed, without gaps between rows, `place` bytes after those of the first edit.
- * source: address in the format of the caller if the samples are on the device, otherwise NULL. */
+/* An edit for kernels. Its samples are packed, without gaps between rows. They are stored `place` bytes after those of
+ * the first edit. source: address in the format of the caller if the samples are on the device, otherwise NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2643,7 +2685,7 @@ typedef struct vmafgpu__edit_batch {
     uint64_t scratch_size; /* per edit */
     uint64_t vif[VMAFGPU__SCALES], band[VMAFGPU__SCALES];
     int32_t vif_pitch[VMAFGPU__SCALES], band_pitch[VMAFGPU__SCALES];
-    int64_t *records; /* zeroed before */
+    int64_t *records; /* zeroed before the launch */
     double *changes;
     int32_t words; /* per record */
     int32_t count;
@@ -2655,7 +2697,7 @@ typedef struct vmafgpu__edit_batch {
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256,
-    VMAFGPU__EDIT_PATCH_SIDE = 32, /* side of the part that a block covers */
+    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that a block covers */
     VMAFGPU__EDIT_VIF_THREADS = 128,
     VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum columns of a VIF block */
     VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum rows */
@@ -2695,22 +2737,23 @@ typedef struct vmafgpu__edit_patch_launch {
 /* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
  * reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
-    int64_t *sums; /* zeroed before */
+    int64_t *sums; /* zeroed before the launch */
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant. The launch computes the changes by edits, or the contribution of each sample of the base to
- * the sums, which is stored, or summed by blocks. */
+/* One scale of one variant. The launch computes how edits change the sums, or the contribution of each sample of the
+ * base to the sums. Contributions are stored, or summed by blocks of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
     int32_t *terms;                  /* per sample, in planes: variants, noise, reference mean and variance */
     int32_t tile_width, tile_height; /* of a block: multiples of 4 and of 8 */
-    int32_t stride, unused;          /* of its shared memory */
+    int32_t stride, unused;          /* stride: in shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. `lanes` lanes process some rows of an edit, `strips` such groups all. A warp processes the base. */
+/* The same for ADM. `lanes` lanes process a strip of rows, and an edit has `strips` strips. A warp processes the
+ * base. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
@@ -2734,7 +2777,7 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* one of which works */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them works */
     VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
     VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
@@ -2775,7 +2818,7 @@ typedef struct vmafgpu__map_launch {
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
 /* ================================================================================================
- * >>context                                      the types of the engine
+ * >>context                                      types of the engine
  * ================================================================================================ */
 enum {
     VMAFGPU__MAX_MODELS = 16,
@@ -2790,8 +2833,8 @@ enum {
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
     VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* above all pairs in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* above the pairs whose motion waits for later frames */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds all pairs in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* more than the pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2810,7 +2853,7 @@ typedef struct vmafgpu__temporal_state {
     double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
-/* Result of a standalone feature: an integer sum, or a float value as the reference computes it. */
+/* Result of a standalone feature: an integer sum, or a float value as libvmaf computes it. */
 typedef union vmafgpu__value {
     uint64_t whole;
     double real;
@@ -2826,7 +2869,7 @@ typedef struct vmafgpu__extractor {
     int needs_chroma;            /* for its feature, or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
-    char word[32];               /* text of an option whose value is -1: none of its known words */
+    char word[32];               /* text of an option that is none of its known words; its value is -1 then */
     const char *given_text;      /* value of a text option, in memory of the caller, not terminated... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
@@ -2871,16 +2914,16 @@ typedef struct vmafgpu__job {
     vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
-/* What collect() does if the sums are not ready: polls only if success is likely, polls, waits. */
+/* How collect() waits for sums: NO_WAIT polls only if success is likely, LOOK polls, WAIT blocks. */
 typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
 /* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend; /* the one that scores now: "cpu" if a GPU has failed */
+    const char *backend; /* the backend that scores now: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t self_test_sum;
     size_t device_memory;
-    size_t memory; /* host memory of units; v->memory counts that of the context */
+    size_t memory; /* host memory of the units of a fleet; v->memory counts that of the context */
 } vmafgpu__description;
 
 /* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
@@ -2888,7 +2931,7 @@ typedef struct vmafgpu__description {
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Returns the position before which all pairs must be collected to submit this one, or to lend it if is_lent. */
+    /* Returns the position before which all pairs must be collected to submit `position`, or to lend it if is_lent. */
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
     /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
@@ -2902,7 +2945,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
-    /* The last kind of memory that maps may use; all kinds before it are allowed too. */
+    /* The last kind of memory that maps may use, in the order of vmafgpu_memory; earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
     /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
     int64_t (*released)(const vmafgpu *v);
@@ -2941,7 +2984,7 @@ typedef struct vmafgpu__gpu_edits_table {
 
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
-    void (*alone)(vmafgpu *v);           /* waits for pairs in flight */
+    void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
     vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
@@ -3006,7 +3049,7 @@ struct vmafgpu {
     vmafgpu__gpu *gpu;
     vmafgpu__fleet *fleet;        /* replaces cpu and gpu */
     vmafgpu *whole;               /* the context of which this is a unit; NULL if it is not a unit */
-    int is_unwanted;              /* a GPU that is being opened is not needed any more; atomic */
+    int is_unwanted;              /* the GPU that is being opened is no longer needed; atomic */
     void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; or NULL */
     int gpu_count;                /* number of GPUs that a driver reported */
     vmafgpu__threads *threads;
@@ -3016,7 +3059,7 @@ struct vmafgpu {
     const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
     vmafgpu__wanted_map map;                      /* for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
-    int has_base;                                 /* the planes of the CPU are those of vmafgpu_edit_begin() */
+    int has_base;                                 /* the CPU planes contain the pair of vmafgpu_edit_begin() */
 
     int64_t seeded;                 /* frames before the first pair */
     int64_t pushed;                 /* pairs */
@@ -3025,17 +3068,17 @@ struct vmafgpu {
     int64_t scoring; /* index of the pair for whole-frame features; -1 if detached */
     int64_t tailed;  /* frames after the last pair */
     int flushed;
-    int64_t collected;       /* of these frames, those whose sums or failure were collected */
-    int64_t failed_position; /* the last of these that failed */
+    int64_t collected;       /* frames whose sums or failure were collected */
+    int64_t failed_position; /* the last frame that failed */
     vmafgpu_result failed_result;
-    char failure[VMAFGPU__ERROR_SIZE]; /* its message */
+    char failure[VMAFGPU__ERROR_SIZE]; /* the message of this failure */
     int64_t first_failed_frame;        /* index of the first frame without a score, or -1; and why */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
     int64_t emitted;                     /* seeds and pairs whose columns are all known */
     int64_t delivered;                   /* rows that next() has returned */
     double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    uint64_t *tags;                      /* a ring of tag_count tags: of the rows that are pushed and not finished */
+    uint64_t *tags;                      /* ring of tag_count tags, for pushed pairs whose rows are not finished */
     int64_t tag_count;
     uint64_t base_tag;           /* of the distorted frame of vmafgpu_edit_begin() */
     double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
@@ -3080,7 +3123,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() knows which memory the system has already zeroed. */
+    /* calloc() need not zero memory that is new from the system. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3123,12 +3166,13 @@ static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t 
     return c->base ? c->base + at : NULL;
 }
 
-/* Rounds the size up to whole cache lines. */
+/* Returns the next piece, in whole cache lines; NULL without a base. */
 static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
     return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
-/* Allocates `count` elements with a margin of `margin` elements on both sides. */
+/* Returns the next piece, for `count` elements with a margin of `margin` elements on both sides; NULL without a
+ * base. */
 static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t count, size_t margin, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (count + 2 * margin) * element);
     return line ? line + margin * element : NULL;
@@ -3342,7 +3386,7 @@ static double vmafgpu__convert_number(const char *text, int single, char **stop)
     return single ? (double)strtof(text, stop) : strtod(text, stop);
 }
 
-/* Determines the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
+/* Parses a number. Converts it to the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
 static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
     char token[VMAFGPU__TOKEN];
     char local[VMAFGPU__TOKEN + 32];
@@ -3429,7 +3473,7 @@ static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
 VMAFGPU__COLD_END
 
 /* ================================================================================================
- * >>frames                                       the caller's planes: where rows lie, what samples are legal, copies
+ * >>frames                                       access to the planes of the caller
  * ================================================================================================
  * Two-byte samples are little-endian words at any address. Packed planes have luma in the same form for all layouts:
  * bytes at 8 bits, otherwise words with the sample in the low bits.
@@ -3445,7 +3489,7 @@ typedef struct vmafgpu__view {
     ptrdiff_t pitch;     /* in bytes */
 } vmafgpu__view;
 
-/* Word x of a row, which may have an odd address. */
+/* Returns word x of a row, which may have an odd address. */
 static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
     uint16_t word;
     memcpy(&word, row + 2 * x, sizeof word);
@@ -3475,7 +3519,7 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Chroma of pictures with odd size: the last row or column, which is half outside, is omitted, as in libvmaf. */
+/* Returns the chroma width. The last column or row of an odd size, which is half outside, is omitted as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -3500,7 +3544,7 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
+/* Returns the pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
@@ -3508,7 +3552,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
+/* Returns row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -3568,12 +3612,12 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* Position of the lowest sample bit in words of the caller. */
+/* Returns the position of the lowest sample bit in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
-/* Bits that must be 0 in words of the caller, or in packed words. */
+/* Returns the bits that must be 0 in words of the caller, or in packed words. */
 static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
     return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
@@ -3643,8 +3687,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may belong to
- * someone else, so it is not read. */
+/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may not belong
+ * to the frame, so it is not read. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -3662,7 +3706,7 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
 }
 
 /* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
- * otherwise `line`, which has room for the width in words, rounded up to CHUNK. */
+ * otherwise `line`, whose size must be the width in words, rounded up to CHUNK. */
 static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane,
                                                        int y, void *line) {
     int step;
@@ -3694,7 +3738,7 @@ VMAFGPU__COLD
 #ifndef VMAFGPU_NO_JSON
 
 /* ================================================================================================
- * >>json                                         a reader of JSON text
+ * >>json                                         reader of JSON text
  * ================================================================================================
  * A reader of JSON text in memory. Nothing is copied: a value is a pointer to its first character, and reading advances
  * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
@@ -3711,7 +3755,7 @@ typedef struct vmafgpu__json {
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* Iterator over an array or object. At the end `at` is behind it, or NULL after a failure. */
+/* Iterator over an array or object. At the end `at` points behind it; after a failure it is NULL. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -4050,7 +4094,7 @@ static void vmafgpu__arena_put(vmafgpu__carver *arena, const char *bytes, size_t
     arena->used += size;
 }
 
-/* Address of the next byte that is written. */
+/* Returns the address of the next byte that is written. */
 static const char *vmafgpu__arena_here(const vmafgpu__carver *arena) {
     return arena->base == NULL ? NULL : (const char *)arena->base + arena->used;
 }
@@ -4142,7 +4186,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
         vmafgpu__json_fail(&b->json, at, "key '%s' is not an array of strings", key);
         return 0;
     }
-    /* allocates the maximum, half a kilobyte, which is simpler than counting first */
+    /* the maximum, half a kilobyte, is simpler than a count */
     names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
@@ -4390,7 +4434,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
 }
 
 /* ================================================================================================
- * >>svm reader                                   libsvm's text inside a model file, and the whole model
+ * >>svm reader                                   libsvm text in a model file
  * ================================================================================================ */
 /* Copies the next word of the current line of the text inside a checked string. Returns its length, 0 at the end of the
  * line, -1 if it does not fit. */
@@ -4801,7 +4845,7 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* has succeeded before; now chroma features and parameters are also checked */
+    (void)vmafgpu__build(b); /* succeeds as before; now chroma features and parameters are also checked */
     return b->json.result;
 }
 
@@ -4991,8 +5035,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* If chroma is undistorted (exactly 0), its feature is derived from adm3 of luma. As in libvmaf, both are recovered
- * from their normalised values instead of taken from the features. */
+/* Corrects the chroma feature. If chroma is undistorted (exactly 0), the feature is derived from adm3 of luma. As in
+ * libvmaf, both values are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -5012,7 +5056,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* Returns the score before transform and clip. x: space for the feature vector. */
+/* Returns the score before transform and clip. x: memory for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
     double sum = 0;
     int i, k;
@@ -5101,7 +5145,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Percentile of sorted scores, interpolated linearly between ranks. */
+/* Returns a percentile of sorted scores, interpolated linearly between ranks. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5154,11 +5198,12 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 }
 
 /* ================================================================================================
- * >>features                                     what a feature is; extractors: options, columns, names
+ * >>features                                     extractors: options, columns, names
  * ================================================================================================
- * Each feature has a chapter: its options, the sums that they request from the backends, how plain C computes these
- * sums, and how they become columns. Floating-point arithmetic from sums to columns follows the reference operation by
- * operation; its order and its roundings to float determine the result. Only >>table lists the features.
+ * Each feature has a chapter. It contains the options, the sums that they request from the backends, plain C code for
+ * these sums, and their conversion to columns. The floating-point arithmetic from sums to columns follows libvmaf
+ * operation by operation, because its order and its roundings to float determine the result. Only >>table lists the
+ * features.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -5180,12 +5225,12 @@ typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
     int debug;              /* exists only with the option debug or an equivalent one */
-    int turn;               /* position in reports, by when libvmaf writes it first: 0 with the first
-                                             frame, 1 with the second, 2 at the end */
+    int turn;               /* when libvmaf first writes the column, which determines its position in reports: 0 with
+                                             the first frame, 1 with the second, 2 at the end */
     int bare;               /* options are never added to the name */
 } vmafgpu__column;
 
-/* A feature lists its options once as X(id, option), in the alphabetical order in which they are added to names. These
+/* A feature lists its options once as X(id, option), in the alphabetical order in which names contain them. These
  * macros expand the list to ids and to rows. */
 #define VMAFGPU__OPTION_ID(id, name, alias, type, standard, low, high, words) id,
 #define VMAFGPU__OPTION_ROW(id, name, alias, type, standard, low, high, words) \
@@ -5353,7 +5398,7 @@ typedef struct vmafgpu__setting {
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Number of characters of begin..end to show in a message. */
+/* Returns the number of characters of begin..end to show in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
@@ -5406,7 +5451,7 @@ static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size
     return at == end && (size_t)(end - word) < size;
 }
 
-/* said: the caller has already warned about names that do not exist. */
+/* Sets an option of an extractor. said: the caller has already warned about unknown names. */
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting,
                                           int said) {
     const vmafgpu__feature *feature = e->feature;
@@ -5470,7 +5515,7 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
 
 /* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
-    const int said = with_feature; /* by vmafgpu__check_overlay() */
+    const int said = with_feature; /* vmafgpu__check_overlay() has warned */
     while (text && *text) {
         vmafgpu__setting setting;
         vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
@@ -5521,7 +5566,8 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, or finds one of the same name, whose options outside the name then apply, as in libvmaf. */
+/* Adds an extractor, unless one with the same name exists: then that one applies with its own options, as in
+ * libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature == wanted->feature && !strcmp(v->extractors[i].suffix, wanted->suffix)) {
@@ -5566,7 +5612,8 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether a feature is also computed for references alone; with `chroma`, whether one of these features uses chroma. */
+/* Whether a feature is also computed for references without a distorted frame; with `chroma`, whether such a feature
+ * uses chroma. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5603,7 +5650,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 #ifndef VMAFGPU_NO_GPU
 
 /* ================================================================================================
- * >>gpu features                                 what the GPU does for a feature: its launches and memory
+ * >>gpu features                                 launches and memory of features
  * ================================================================================================
  * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
  * driver.
@@ -5627,12 +5674,12 @@ static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Kernels that read frames exist for 8, 9 to 12 and 13 to 16 bits. */
+/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist once per class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. The driver must be asked for more than 48 KB. */
+/* Threads and shared memory of a block. More than 48 KB must be requested from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
@@ -5697,8 +5744,9 @@ typedef struct vmafgpu__gpu_measured {
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* Stream in batches, and for live pairs, which have the device to themselves. Stream 0 is the one that the others
-     * fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of VIF. */
+    /* Stream in batches, and for live pairs, which do not share the device with other pairs. Stream 0 is the one that
+     * the others fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of
+     * VIF. */
     int stream[2];
     int starts_clear; /* zero the scratch memory before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
@@ -5718,7 +5766,7 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
     return feature->stream[v->config.live];
 }
 
-/* Bytes from a chroma sample to the next. */
+/* Returns the bytes from a chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
     return c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
 }
@@ -5731,7 +5779,7 @@ static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int
     shape->shared = (uint32_t)shared;
 }
 
-/* Bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
+/* Returns a bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
 static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
     uint32_t pairs = 0;
     for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
@@ -5772,12 +5820,12 @@ static VMAFGPU__UNUSED void vmafgpu__squares_enqueue(const vmafgpu__work *work, 
 
 /* ---- chains of additions ---- */
 
-/* Pitch of a plane of terms, in floats. */
+/* Returns the pitch of a plane of terms, in floats. */
 static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
-/* Reserves bytes in the scratch memory of a pair. */
+/* Reserves bytes in the scratch memory of a pair and returns their offset. */
 static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
@@ -5788,7 +5836,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* follow the others */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after other kernels */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5796,7 +5844,7 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
                                                   : NULL;
 }
 
-/* Adds a plane; `blocks` counts the blocks for rows. */
+/* Adds a plane of terms. *blocks counts the blocks for its rows. */
 static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms,
                                                uint64_t sums, int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
@@ -5819,7 +5867,7 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
     launch->pairs = pairs;
 }
 
-/* kernel: number of the first chain kernel in the feature. */
+/* Queues the chain kernels. kernel: number of the first chain kernel in the feature. */
 static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch,
                                                     int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
@@ -5830,7 +5878,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
 
-/* ---- tap matrices, as the lanes of a warp hold them (PTX's m16n8k32, operand a): 4 words of each lane ----
+/* ---- tap matrices, as the lanes of a warp hold them (operand a of m16n8k32 in PTX): 4 words of each lane ----
  *
  * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
 typedef int (*vmafgpu__matrix)(int scale, int row, int k);
@@ -5863,7 +5911,7 @@ static VMAFGPU__UNUSED uint32_t *vmafgpu__put_matrix(uint32_t *out, vmafgpu__mat
 VMAFGPU__COLD_END
 
 /* ================================================================================================
- * >>threads                                      a frame's work in parts
+ * >>threads                                      parallel work on a frame
  * ================================================================================================ */
 typedef void vmafgpu__task(void *arg, int index);
 
@@ -5913,7 +5961,7 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Uses the C library, which needs per-thread initialisation. */
+/* Starts a thread with _beginthreadex(), because the C library needs per-thread initialisation. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -5923,8 +5971,9 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* In MinGW, exp() and others use the x87 with the precision of the thread: 64 bits in the first one, 53 bits in those
- * that Windows starts. Setting the same control word everywhere makes results independent of the thread. */
+/* In MinGW, exp() and other functions use the x87 with the precision of the calling thread: 64 bits in the first
+ * thread, 53 bits in threads that Windows starts. The same control word everywhere makes results independent of the
+ * thread. */
 static void vmafgpu__thread_begin(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
@@ -5998,7 +6047,7 @@ static int vmafgpu__atomic_get(const int *value) {
 static void vmafgpu__atomic_set(int *value, int to) {
     _InterlockedExchange((volatile long *)value, to);
 }
-/* Returns the previous value. */
+/* Adds n and returns the previous value. */
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
@@ -6029,7 +6078,7 @@ static inline int vmafgpu__atomic_get(const int *value) {
 static inline void vmafgpu__atomic_set(int *value, int to) {
     __atomic_store_n(value, to, __ATOMIC_RELEASE);
 }
-/* Returns the previous value. */
+/* Adds n and returns the previous value. */
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
@@ -6043,7 +6092,7 @@ static inline int vmafgpu__atomic_change(int *value, int from, int to) {
  * while polling, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Call between polls; looks: polls so far. */
+/* Must be called between polls. looks: number of polls so far. */
 static inline void vmafgpu__look_again(int looks) {
     if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
         vmafgpu__give_way();
@@ -6075,8 +6124,8 @@ struct vmafgpu__threads {
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all are assigned. A late thread may take parts of the next task, which is
- * complete before its first part is assigned. */
+/* Processes parts of the current task until all are assigned. A late thread may process parts of the next task, which
+ * is complete before its first part is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6242,11 +6291,11 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
 }
 
 /* ================================================================================================
- * >>contrast sensitivity                         how well the eye sees each band, for adm and float_adm
+ * >>contrast sensitivity                         of adm and float_adm
  * ================================================================================================ */
 #if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
 
-/* Contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+/* Returns the contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
         { 0.67234f, 0.41317f, 0.22727f, 0.11792f },
@@ -6262,7 +6311,7 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
     return 1.0f / q;
 }
 
-/* Contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+/* Returns the contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
 static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
     static const float parameters[2][4] = { /* measured at 20 and at 150 cd/m2 */
                                             { 0.334278f, 3.79542f, 1.07327f, 6.4635f },
@@ -6295,7 +6344,7 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 #endif
 
 /* ================================================================================================
- * >>resampling                                   Gaussian taps, and planes of another size
+ * >>resampling                                   Gaussian filters, resizing of planes
  * ================================================================================================
  * Used by speed_chroma, speed_temporal, float_vif and float_motion, which can resize planes first.
  */
@@ -6343,7 +6392,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     return 0;
 }
 
-/* Cubic convolution kernel (Keys) with a = -3/4. */
+/* Returns the cubic convolution kernel (Keys) with a = -3/4. */
 static float vmafgpu__speed_cubic(float t) {
     const float a = -0.75f;
     t = t < 0 ? -t : t;
@@ -6397,7 +6446,7 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
 #ifndef VMAFGPU_NO_GPU
 VMAFGPU__COLD
 
-/* Number of table entries per sample, with which kernels resample a side. Tables have space for at least two entries
+/* Returns the number of table entries per sample that kernels use to resample a side. Tables have at least two entries
  * per sample, because kernels may read those of the bilinear method before they know which method applies. */
 static int vmafgpu__source_entries(int method) {
     vmafgpu__speed_source source;
@@ -6430,7 +6479,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>chains                                       a frame's work shared out among threads
+ * >>chains                                       division of a frame among threads
  * ================================================================================================
  * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
  * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
@@ -6441,8 +6490,8 @@ VMAFGPU__COLD_END
  * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
  */
 enum {
-    VMAFGPU__PIECE = 128,      /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32, /* minimum, because each piece rereads neighbouring rows; or half of a thread's share */
+    VMAFGPU__PIECE = 128,          /* maximum rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, as pieces reread their neighbours; or half of a thread's share */
     VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
@@ -6471,7 +6520,7 @@ typedef struct vmafgpu__chain {
     int *first; /* first unit of each piece, and the end */
     int *done;  /* per piece; atomic */
     int limit;  /* pieces in this frame: all or none */
-    int next;   /* first piece that is not taken; atomic */
+    int next;   /* first unclaimed piece; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
@@ -6484,9 +6533,9 @@ typedef struct vmafgpu__chains {
     int is_stopped;           /* atomic: skip the remaining pieces */
 } vmafgpu__chains;
 
-/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each is a
- * thread's part of the remaining units, so that all threads finish together. Sizes are even, as VIF processes four rows
- * at once. */
+/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each piece is
+ * the share of one thread of the remaining units, so that all threads finish together. Sizes are even, because VIF
+ * processes four rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6570,7 +6619,7 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Processes the next piece of this chain. Returns 0 if none can be taken. */
+/* Processes the next piece of this chain. Returns 0 if none is ready. Sets *is_over to 0 if a piece is unclaimed. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
@@ -6593,7 +6642,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Processes pieces on one thread until all pieces of the frame are taken. */
+/* Processes pieces on one thread until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -6609,7 +6658,7 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 }
 
 /* ================================================================================================
- * >>cpu state                                    what the backend on the CPU has
+ * >>cpu state                                    state of the CPU backend
  * ================================================================================================ */
 /* Memory of one thread. */
 typedef struct vmafgpu__worker {
@@ -6650,7 +6699,7 @@ struct vmafgpu__cpu {
     void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
     vmafgpu__chains chains;
     vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], partly filled */
-    vmafgpu__lent_layout conversion_layout;                         /* of planes for RGB frames */
+    vmafgpu__lent_layout conversion_layout;                         /* of the planes converted from RGB frames */
     unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
 
     /* The current frame. */
@@ -6671,10 +6720,10 @@ struct vmafgpu__cpu {
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================
- * >>pixels                                       RGB frames become planes
+ * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
- * RGB frames are converted when they enter the backend; all later code sees planes in the format of the config. The
- * CPU backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
+ * RGB frames are converted when they enter the backend; all later code uses planes in the format of the config. The CPU
+ * backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6695,9 +6744,9 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  *   - a / D is a row of the matrix;
  *   - S is the distance from black to white in the range of the output.
  * Rounding the fixed-point coefficients changes the product by at most 3 W M / 2 units of the last bit. `bias` adds
- * that many units, so that the result is never below the exact value (which matters most for halves) and exceeds it by
- * less than 3 W M + 1 units. The exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more
- * than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
+ * that many units. So the result exceeds the exact value by less than 3 W M + 1 units and is never below it. (Values
+ * that end in one half must not be rounded down.) The exact value is a multiple of 1 / (2 W M D), so the sample is
+ * right if 2^shift is more than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
  */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
@@ -6731,8 +6780,8 @@ typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
 
-/* The filter of a chroma sample in one direction: the weights of the column (or row) before its first one, of its first
- * one and of the next one; and the distance from sample to sample. */
+/* The filter of a chroma sample in one direction. It has weights for three columns (or rows): the one before the first
+ * column of the sample, the first one, and the next one. `step` is the distance from sample to sample. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -6821,7 +6870,7 @@ static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* Every entry is far enough from a rounding boundary to be the same with any libm. */
+/* Fills the transfer table. Each entry is far enough from a rounding boundary to be the same with any libm. */
 static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
@@ -7070,11 +7119,11 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define VMAFGPU__CHROMA_PIXELS  VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_SPACE   VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
-/* Red and blue share a 32-bit lane as two words of 16 bits, green has a lane of its own, as the sums of pairs of
- * products require. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
+/* Red and blue share a 32-bit lane as two words of 16 bits, and green has a lane of its own, because the instructions
+ * sum pairs of products. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
  * highest is signed. Since floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), passing carries
- * upwards gives the same result as the scalar code. Components have at most 10 bits here and their weighted sums at
- * most 14; half floats exceed that and are left to the scalar code.
+ * upwards gives the same result as the scalar code. Here components have at most 10 bits and their weighted sums at
+ * most 14. Half floats exceed this limit, so the scalar code converts them.
  */
 
 typedef struct vmafgpu__pixels_digits {
@@ -7170,10 +7219,10 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
 }
 
-/* ---- chroma: VMAFGPU__V_BYTES samples at once; a row's last ones overlap with those before ---- */
+/* ---- chroma: VMAFGPU__V_BYTES samples at once; the last ones of a row overlap the previous ones ---- */
 
-/* Pixels summed over the rows, in the form described above: two per chroma sample, after the pixel before the first
- * sample. */
+/* Sums of pixels over the rows, in the form described above. The first entry is the pixel before the first sample; then
+ * each chroma sample has two pixels. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -7311,10 +7360,11 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 #endif
 
 /* ================================================================================================
- * >>vif                                          visual information fidelity, in integers
+ * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * After libvmaf's integer_vif.c: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536.
- * With motion it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * Follows integer_vif.c of libvmaf: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536. The
+ * chapters of vif and motion share vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general
+ * helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -7431,7 +7481,7 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: four times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
     /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
      * devices with less shared memory. */
@@ -7472,7 +7522,7 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_MATRICES,
     VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of those of the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of the matrices of the next scale */
 } vmafgpu__vif_16;
 
 /* A gain limit, prepared for the statistics. */
@@ -7501,8 +7551,8 @@ typedef struct vmafgpu__vif_launch {
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
     int32_t variant, first; /* the first variant also computes shared sums and the next scale */
-    int32_t images_only;    /* no sums */
-    uint32_t *claimed;      /* matrix form: number of work items taken by warps; 0 at first */
+    int32_t images_only;    /* 1: compute no sums */
+    uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
 
 #endif
@@ -7521,7 +7571,7 @@ static const vmafgpu__option vmafgpu__vif_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__VIF_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static vmafgpu_result vmafgpu__vif_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__plan *p = &v->plan;
@@ -7592,7 +7642,7 @@ typedef struct vmafgpu__vif_job {
     int distorted_count;
     int wide, scale, bit_depth, w, h;
     int first, end;  /* rows; `first` is even, `end` is even or h */
-    int images_only; /* no sums */
+    int images_only; /* 1: compute no sums */
     const vmafgpu__plan *plan;
     const uint16_t *log_table; /* unused if log_entries is 0 */
     void *scratch;             /* of the calling thread, aligned to 64 bytes */
@@ -7976,10 +8026,10 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_statistics      VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
-/* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, as required by
- * sums of pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of the lower
- * row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed for each
- * group of four rows, which is faster than loading them from the L2 cache.
+/* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
+ * instructions sum pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of
+ * the lower row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed
+ * for each group of four rows, which is faster than loading them from the L2 cache.
  *
  * Along a row, pairs are neighbouring samples. Even and odd pairs are stored separately, so that adjacent pairs in
  * memory are four columns apart, and one load serves four columns in the same way as a load of the vertical pass serves
@@ -7991,8 +8041,8 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * doubled afterwards; this is exact, as all of these taps are even.
  */
 
-/* The taps of a scale in pairs, for a window that starts on an even row or column, and for the window one further.
- * `first` is the number of pairs of a larger window that come before these. */
+/* The taps of a scale in pairs, for a window that starts on an even row or column, and for one that starts on an odd
+ * one. `first` is the number of pairs of a larger window before these. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
@@ -8182,7 +8232,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmaf
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 
-/* (2^16 * high + low + half) >> n = (high << 16 - n) + ((low + half) >> n) */
+/* Returns (2^16 * high + low) >> n as (high << (16 - n)) + (low >> n). `low` includes the rounding constant. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
     return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
 }
@@ -8296,7 +8346,7 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
 }
 
 /* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
- * two lines from `line` on. One kind of product at a time, as there are not enough registers for both. */
+ * two lines from `line` on. The kinds of products are computed one at a time, because registers are scarce. */
 VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other,
                                               int square, int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8389,7 +8439,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
     }
 }
 
-/* ---- the next scale's images ---- */
+/* ---- images of the next scale ---- */
 
 /* Sets the byte offsets in a line of the pairs in the window of four columns at 0. */
 static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
@@ -8596,7 +8646,7 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     out[1] = part;
 }
 
-/* vif_logs() returns 2048 * k plus this for 2^k. */
+/* vmafgpu__vif_logs() returns 2048 * k plus this constant for 2^k. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
@@ -8801,7 +8851,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     totals->registers = sum.registers;
 }
 
-/* A function of its own, for the sake of register allocation. */
+/* Adds the statistics of a row to the totals. Not inlined, which improves register allocation. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                       const vmafgpu__vif_constants *constants,
                                                       vmafgpu__vif_totals *totals) {
@@ -9020,9 +9070,9 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form: row r computes output r of 16 from inputs 8 before to 7 after these 16 outputs. The next
- * scale keeps every second output, 8 in all. Matrices: low digits of the taps, high digits, and the next scale (high
- * digits in rows 0..7, low digits in rows 8..15). */
+/* Matrices of the matrix form. Row r computes output r of 16, from the inputs between 8 before and 7 after these
+ * outputs. The next scale keeps every second output, 8 in all. There are three matrices: low digits of the taps, high
+ * digits, and the next scale (high digits in rows 0..7, low digits in rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -9049,9 +9099,9 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
 
 /* ---- the same for products of 16 x 16 ----
  *
- * Lane 16 * g + i has row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many from 16
- * + RESULTS * g on. Digits of taps are signed with 64 lanes; the part of a tap that does not fit two digits is in the
- * rest matrix. */
+ * Lane 16 * g + i contains row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many
+ * from 16 + RESULTS * g on. Digits of taps are signed with 64 lanes. The part of a tap that does not fit two digits is
+ * in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -9191,7 +9241,7 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
     return plan->vif_variants > 0;
 }
 
-/* Functions are numbered by scale. */
+/* Returns the name of a kernel. Functions are numbered by scale. */
 static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
     return scale >= (int)VMAFGPU__SCALES ? NULL
                                          : vmafgpu__vif_kernels[context->form][context->uses_integers]
@@ -9294,10 +9344,10 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>motion                                       how the blurred reference differs from the frames before it, in
- * integers ================================================================================================ After
- * libvmaf's integer_motion.c.
- * With vif it shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * >>motion                                       change of blurred references
+ * ================================================================================================
+ * Follows integer_motion.c of libvmaf. The chapters of motion and vif share vmafgpu__kernel_form and
+ * vmafgpu__put_matrix() of >>gpu features, and general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9318,9 +9368,9 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns a tap sum of values y, |y| <= 65535, rounded and shifted right. It is passed as the tap sums of y >> 8 and of
- * y & 255, each of which fits 32 bits; the whole sum would not. The shift is the bit depth for the vertical pass and 16
- * for the horizontal pass. */
+/* Returns the sum of taps times values y, |y| <= 65535, rounded and shifted right. The sum does not fit 32 bits, so it
+ * is passed as the sums for y >> 8 and for y & 255. The shift is the bit depth for the vertical pass and 16 for the
+ * horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
@@ -9349,7 +9399,7 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* both: compute both of pair.before (block z is 2 * pair + which); else only: which one */
+    int32_t both, only;    /* 1: both of pair.before, block z is 2 * pair + which; otherwise only pair.before[only] */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9373,7 +9423,7 @@ static const vmafgpu__option vmafgpu__motion_options[VMAFGPU__MAX_OPTIONS + 1] =
     VMAFGPU__MOTION_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static int vmafgpu__motion_window(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__MOTION_FIVE_FRAME] != 0 ? 2 : 1;
@@ -9604,8 +9654,9 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
-/* Two rows are processed at a time. Differences are stored as pairs of rows, as required by sums of pairs of products:
- * the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of two rows.
+/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions sum pairs of
+ * products: the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of
+ * two rows.
  * Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and an odd column.
  *
  * A sum of the vertical pass has up to 17 bits. If one of them does not fit 16 bits, both rows are recomputed with
@@ -9932,9 +9983,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>adm                                          detail lost and added, in wavelet bands of integers
+ * >>adm                                          lost and added detail, integers
  * ================================================================================================
- * After libvmaf's integer_adm.c.
+ * Follows integer_adm.c of libvmaf.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -10027,7 +10078,7 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* Only negative for bands of 8 columns at scale 0, where libvmaf is undefined. */
+        /* The shift is negative only for bands of 8 columns at scale 0, where libvmaf is undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -10071,7 +10122,7 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain; for coefficients whose angle flag is set. */
+/* Applies the enhancement gain. Only for coefficients whose angle flag is set. */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
     return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
@@ -10135,11 +10186,10 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- ADM's bounds: where vector code and the fast form on GPUs, which the host chooses, give what is defined above
- * ---- */
+/* ---- bounds: when vector code and the fast form of GPUs are equal to the definitions above ---- */
 
-/* Whether integers can hold all values that the largest coefficients lead to, given the factors of a variant (for h and
- * v, for d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
+/* Whether all values fit integers, even for the largest coefficients, given the factors of a variant (for h and v, for
+ * d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
  * adm_csf_mode 0, 2 and 3. Other variants use the general forms. Where both forms apply, they compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* The largest absolute values in the bands h, v and d, from the absolute sums of the filters including mirrored
@@ -10181,10 +10231,10 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 }
 #endif
 
-/* Widths of tiles in band columns. A warp walks along the columns of its tile. A tile has as many band rows as the warp
- * has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides; narrower ones are
- * more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory. Widths are
- * multiples of four; above 12 columns the kernels keep more sums. */
+/* Widths of tiles in band columns. A warp processes the columns of its tile in order. A tile has as many band rows as
+ * the warp has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides. Narrower
+ * tiles are more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory.
+ * Widths are multiples of four; above 12 columns the kernels keep more sums. */
 enum {
     VMAFGPU__ADM_THREADS = 128,     /* per block; each warp has its own tile */
     VMAFGPU__ADM_ROW_THREADS = 256, /* per block of the row kernel */
@@ -10290,7 +10340,7 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
     VMAFGPU__ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 /* Contrast sensitivities fitted for given viewing conditions (adm_csf_mode 2 and 3). */
 typedef struct vmafgpu__csf_row {
@@ -10515,7 +10565,7 @@ typedef struct vmafgpu__adm_row {
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-/* The lines of a task, in its scratch memory. Those of a pair and variant are kept for three rows. */
+/* The lines of a task, in its scratch memory. The lines of a pair and variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2]; /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
     uint16_t *inside;       /* all ones inside the region of the sums, in the order of packed chunks */
@@ -10533,8 +10583,7 @@ static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element)
 }
 
 /* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
- * `skew` columns later than other lines, so that registers of them never cross cache lines. Returns the size in
- * bytes. */
+ * `skew` columns later than other lines, so that loads of them never cross cache lines. Returns the size in bytes. */
 static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants,
                                     int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
@@ -10768,7 +10817,7 @@ static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* One more row on each side provides masks for the own rows. Row y - 1 is finished once row y is known. */
+    /* The rows next to the strip provide masks for its border rows. Row y - 1 is finished once row y is known. */
     for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom, until = needed ? right : left;
@@ -10999,7 +11048,7 @@ VMAFGPU__INLINE vmafgpu__adm_taps vmafgpu__adm_taps_of(void) {
     return t;
 }
 
-/* ---- what does not change along a row ---- */
+/* ---- constants of a row ---- */
 
 typedef struct vmafgpu__adm_rounding {
     vmafgpu__v square_half, square_shift, half, shift;
@@ -11722,8 +11771,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that none exceeds its threshold there, and centres, which may be
- * negative after wrapping. Only the first and the last register have such columns. */
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears centres
+ * there, which may be negative after wrapping. Only the first and the last register have such columns. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11814,7 +11863,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* unused inside the region, but must not be stale */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* not needed inside the region, but must be initialised */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -11953,8 +12002,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums, which must be zero before the very first launch; the row
- * kernel clears them again. */
+/* Device memory of one pair. It starts with the row sums, which must be zero before the first launch of the context;
+ * the row kernel clears them again. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12210,9 +12259,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>cambi                                        banding: flat areas whose values differ by little
+ * >>cambi                                        banding in flat areas
  * ================================================================================================
- * After libvmaf's cambi.c.
+ * Follows cambi.c of libvmaf.
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked
  * sample gets a c-value, which depends on how often its own value and values near it occur in a window around it. All
  * arithmetic is integer except one product in float. A picture is processed in stages (import, mask, a filter per
@@ -12405,7 +12454,7 @@ typedef struct vmafgpu__cambi_band {
 } vmafgpu__cambi_band;
 
 /* Operations on rows, in plain C and as vector code. Lines and rows of planes can be read up to CHUNK columns beyond
- * their width rounded up to CHUNK, with any content, and can be written up to the rounded width. */
+ * their width rounded up to CHUNK; the content there is arbitrary. They can be written up to the rounded width. */
 typedef struct vmafgpu__cambi_functions {
     /* Converts a row of bytes or words to 10 bits. */
     void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
@@ -12462,7 +12511,7 @@ struct vmafgpu__cambi {
     vmafgpu__cambi_band *bands;
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 /* Returns the luminance in cd/m2 of a 10-bit sample of limited range on a display with BT.1886 or PQ. */
 static double vmafgpu__cambi_luminance(int sample, int is_pq) {
@@ -12698,7 +12747,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     }
 }
 
-/* The table of libvmaf is rounded to nine digits, which changes 42 entries. */
+/* Computes the reciprocals of counts. As in the table of libvmaf, they are rounded to nine digits. */
 static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     double unit = 1e8;
     reciprocal[0] = 0;
@@ -12827,7 +12876,8 @@ static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *be
             out[x] = (uint16_t)((row[x] + row[x + 1]) >> 1);
 }
 
-/* Samples outside the picture are not flat. The last sample of a row is its own right neighbour. */
+/* Implements flat_row(). Samples outside the picture are not flat. The last sample of a row is its own right
+ * neighbour. */
 static void vmafgpu__cambi_flat_row_scalar(const uint16_t *row, const uint16_t *below, int w,
                                            uint8_t *VMAFGPU__RESTRICT flat) {
     for (int x = 0; x < w; x++)
@@ -13345,10 +13395,10 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     return result;
 }
 
-/* ---- heat maps: the c-values of all samples, where they are, on a scale of 16 bits ---- */
+/* ---- heat maps: the c-values of all samples, at their positions, on a scale of 16 bits ---- */
 
-/* Converts the c-values of a scale to words, at the front of the same memory. Values above the scale wrap, as in
- * libvmaf on x86; they exceed it by less than 1 %, where its end was rounded down. */
+/* Converts the c-values of a scale to words, at the front of the same memory. Values above the end of the scale wrap,
+ * as in libvmaf on x86. They exceed it by less than 1 %, if the end was rounded down. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
@@ -13803,8 +13853,8 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
     return (size_t)(at - list);
 }
 
-/* The sum of a strip is exact below 2^29. Larger sums may be rounded, but not to less than 2^29, and are then not
- * used. */
+/* Implements strip(). The sum of a strip is exact below 2^29. Larger sums may be rounded and are not used; rounding
+ * does not make them less than 2^29. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13839,7 +13889,7 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
 }
 
-/* The bits of non-negative floats sort like the values. */
+/* Implements sum_above(). The bits of non-negative floats sort like the values. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
     enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each is below 2^15, so the sum is exact */
@@ -14063,7 +14113,8 @@ typedef struct vmafgpu__cambi_tables {
     size_t size;        /* up to and including this picture */
 } vmafgpu__cambi_tables;
 
-/* The reciprocals come first. Then the tables of the pictures follow in order, each with the weights of its variant. */
+/* Returns the layout of the tables. The reciprocals come first. Then the tables of the pictures follow in order, each
+ * with the weights of its variant. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -14103,7 +14154,7 @@ static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
     return plan->cambi_variants > 0;
 }
 
-/* Functions are numbered by vmafgpu__cambi_kernel. */
+/* Returns the name of a kernel. Functions are numbered by vmafgpu__cambi_kernel. */
 static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *context, int kernel) {
     int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(context) || kernel == VMAFGPU__CAMBI_SHRINK ||
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
@@ -14201,9 +14252,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>speed                                        speed_chroma: entropy of the chroma planes, in float
+ * >>speed                                        speed_chroma: entropy, float
  * ================================================================================================
- * After libvmaf's speed.c.
+ * Follows speed.c of libvmaf.
  * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
  * covariance matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of
  * a block follows from both. The score is the mean absolute difference of the weighted entropies of reference and
@@ -14260,13 +14311,13 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns a bound of the difference between our sum for one covariance and libvmaf's, for windows of w x h samples.
- * libvmaf adds the n = w h products of (sample - mean) one after another. We derive the sum from sums of plain
- * products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most half the
- * sum of both spreads.
+/* Returns a bound of the difference between this sum and that of libvmaf, for one covariance and windows of w x h
+ * samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives the sum from sums
+ * of plain products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most
+ * half the sum of both spreads.
  *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
  *   since terms of T - |sum| at most cancel.
- *   Ours: products of floats are exact. A sum takes 3 (w + h) additions at most, and five more operations follow. */
+ *   This code: products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
@@ -14347,8 +14398,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Offset of an array in the scratch of a pair, and distance to the next plane's, in floats. The planes are u of the
- * reference and the distorted frame, then v. */
+/* Offset of an array in the scratch of a pair, and distance from one plane to the next, in floats. The planes are u of
+ * the reference and of the distorted frame, then v of both. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
 } vmafgpu__speed_part;
@@ -14532,7 +14583,7 @@ struct vmafgpu__speed {
     vmafgpu__speed_strip *strips;
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static const double vmafgpu__speed_log_2_pi_e = 4.0941911703612819; /* log2(2 * pi * e) */
 
@@ -14668,7 +14719,7 @@ static void vmafgpu__speed_close(vmafgpu *v) {
     v->speed = NULL;
 }
 
-/* ---- from the frame's chroma to a plane of a sixteenth ---- */
+/* ---- conversion, low-pass and reduction of the planes ---- */
 
 static uint32_t vmafgpu__speed_import_scalar(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
                                              float *VMAFGPU__RESTRICT row) {
@@ -14903,8 +14954,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in libvmaf's
- * speed.c. */
+/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in speed.c of
+ * libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
     double sum = 0;
@@ -14914,8 +14965,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound does not
- * exclude that libvmaf's float differs, the sum is computed again in libvmaf's order. */
+/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound allows
+ * another float in libvmaf, the sum is computed again in the order of libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -15520,7 +15571,7 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
         }
 }
 
-/* The matrix is symmetric, so rows are read in place of columns. */
+/* Implements apply(). The matrix is symmetric, so rows are read in place of columns. */
 static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
     const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
@@ -15543,7 +15594,7 @@ static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float 
         x[i] = 0;
 }
 
-/* May also process columns before `top`: x and v are 0 there, so these columns do not change. */
+/* Implements rank_two(). May also process columns before `top`: x and v are 0 there, so these columns do not change. */
 static void vmafgpu__speed_rank_two(vmafgpu__speed_matrix *a, int top, const float *x, const float *v) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     for (int i = top / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS; i < VMAFGPU__SPEED_PITCH; i += VMAFGPU__V_WORDS) {
@@ -15591,7 +15642,7 @@ static const vmafgpu__speed_functions vmafgpu__speed_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant six launches in order, before them one that looks for illegal samples ---- */
+/* ---- on a GPU: per variant six launches in order, before them one that checks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
@@ -15606,7 +15657,7 @@ typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_KERNELS
 } vmafgpu__speed_kernel;
 
-/* `step`: bytes from one sample to the next. */
+/* Returns the name of a kernel. step: bytes from one sample to the next. */
 static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
         "vmafgpu_speed_check",      "vmafgpu_speed_low_1",   "vmafgpu_speed_check_scaled",
@@ -15794,7 +15845,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* The variants run one after another and share the scratch memory. */
+/* Returns the bytes per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -15896,9 +15947,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>speed temporal                               speed_temporal: entropy of how luma has changed
+ * >>speed temporal                               entropy of luma changes, float
  * ================================================================================================
- * After libvmaf's speed.c. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
+ * Follows speed.c of libvmaf. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
  * reference and in the distorted clip.
  * Parts: on the CPU, on a GPU, tables.
  */
@@ -15970,7 +16021,7 @@ static vmafgpu_result vmafgpu__speed_temporal_prepare(vmafgpu *v, vmafgpu__extra
     return VMAFGPU_OK;
 }
 
-/* The score is 0 if there is no previous frame. */
+/* Scores a pair; the score is 0 if there is no previous frame. */
 static vmafgpu_result vmafgpu__speed_temporal_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                            const vmafgpu__pair_view *pair, void *scratch,
                                                            vmafgpu__value *out) {
@@ -16002,7 +16053,7 @@ static void vmafgpu__speed_temporal_keep(const vmafgpu *v, const vmafgpu__extrac
             memcpy(vmafgpu__speed_past_luma(v, e, side) + row * (size_t)y, vmafgpu__view_row(&luma[side], y), row);
 }
 
-/* Does not apply speed_max_val. As in libvmaf, it only affects the name of the column. */
+/* Writes the score. As in libvmaf, speed_max_val affects only the name of the column. */
 static void vmafgpu__speed_temporal_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                            int64_t position, double *out) {
     (void)sums, (void)v, (void)position;
@@ -16053,7 +16104,7 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* The kernel always reads tables: without a prescale, they map each sample to itself. */
+/* Returns the variant for the kernels. They always read tables: without a prescale, these map each sample to itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c,
                                                                   const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
@@ -16182,12 +16233,12 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>floats                                       what the float features share: samples, weighted sums, resampled
- * pictures ================================================================================================ The float
- * features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds its terms
- * from the first tap on. A picture is summed along each row from left to right, then over the rows from top to bottom.
- * The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums several rows
- * at a time, and keeps the order of additions within each sum.
+ * >>floats                                       code shared by the float features
+ * ================================================================================================
+ * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
+ * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
+ * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
+ * several rows at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16211,11 +16262,11 @@ typedef struct vmafgpu__float_vif_limits {
     int is_plain; /* noise_variance is 2 */
 } vmafgpu__float_vif_limits;
 
-/* Kernels that smooth pictures down the columns, then along the rows. A thread processes a column of the block's
- * input. */
+/* Kernels that smooth pictures down the columns, then along the rows. Each thread processes a column of the input of
+ * its block. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,   /* of a block's output */
+    VMAFGPU__BLUR_ROWS = 8,   /* of the output of a block */
     VMAFGPU__BLUR_REACH = 32, /* taps on either side, at most */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
@@ -16596,9 +16647,9 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>psnr                                         peak signal-to-noise ratio of each plane
+ * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
- * After libvmaf's integer_psnr.c: sums of squared differences in integers, then PSNR in double precision.
+ * Follows integer_psnr.c of libvmaf: sums of squared differences in integers, then PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16751,7 +16802,7 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Planes that are not measured count as having no samples, which yields -inf, as in libvmaf. */
+/* Returns the aggregate of a plane. Planes that are not measured have no samples, which yields -inf, as in libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
@@ -16788,8 +16839,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 
-/* Squares of words are summed in 32 bits, the low and the high halves separately. They cannot overflow within a
- * stretch. */
+/* Implements row(). Squares of words are summed in 32 bits, the low and the high halves separately. They cannot
+ * overflow within a stretch. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
     const vmafgpu__v half = vmafgpu__v_set32(0xffff);
@@ -16890,11 +16941,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float psnr                                   float_psnr and float_moment: sums of luma's squares
+ * >>float psnr                                   float_psnr and float_moment
  * ================================================================================================
- * After libvmaf's float_psnr.c and moment.c. They add floats to a double, one after another. Samples are multiples of a
- * power of two, so the sum of squares, each rounded to float, is exact in any order while it is below 2^53 units. It
- * can exceed that at 16 bits only; then the terms are added in libvmaf's order.
+ * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
+ * of a power of two. The squares are rounded to float, and their sum is exact in any order while it is below 2^53
+ * units. It can exceed that at 16 bits only; then the terms are added in the order of libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16967,7 +17018,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* Returns the sum of squares of words, or of their differences, in libvmaf's order. */
+/* Returns the sum of squares of words, or of their differences, in the order of libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -17050,8 +17101,7 @@ static const vmafgpu__measure vmafgpu__float_moment_measure = {
 
 #define vmafgpu__float_psnr_row VMAFGPU__LANES_NAME(vmafgpu__float_psnr_row)
 
-/* See vmafgpu__float_psnr_functions.row. Each square is rounded to float. For bytes, float sums of squares are exact
- * within a stretch. */
+/* Implements row(). Each square is rounded to float. For bytes, float sums of squares are exact within a stretch. */
 static void vmafgpu__float_psnr_row(const void *a, const void *b, int wide, int w, uint64_t *sums) {
     enum { STRETCH = 256 };
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
@@ -17118,7 +17168,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53, so that libvmaf's sequential sum may be rounded. */
+/* Whether a sum of squares can reach 2^53, so that the sequential sum of libvmaf may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -17284,18 +17334,18 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>ssim                                         float_ssim and float_ms_ssim: structural similarity at one scale, and
- * at five ================================================================================================ After
- * libvmaf's float_ssim.c, float_ms_ssim.c and iqa. Windows of 11x11 cover both pictures, their squares and their
- * product, in floats; they are filtered along the rows first. Each product with a tap is rounded to float. The sum of a
- * row or column of a window is a double that is rounded once. Luminance and contrast of a pixel are quotients of a
- * double and a float; its structure is a float.
+ * >>ssim                                         float_ssim and float_ms_ssim
+ * ================================================================================================
+ * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Windows of 11x11 cover both pictures, their squares and
+ * their product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a
+ * row or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
+ * quotients of a double and a float. The structure of a pixel is a float.
  *
  * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
  * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
- * unit in the last place per addition. If all doubles within that bound round to the same float, it is libvmaf's
- * result. Otherwise, which is rare, the sum is uncertain: the picture is measured again and its terms are added in
- * libvmaf's order.
+ * unit in the last place per addition. If all doubles within that bound round to the same float, that float is
+ * libvmaf's result. Otherwise the sum is uncertain: the picture is measured again and its terms are added in libvmaf's
+ * order. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17336,18 +17386,19 @@ enum {
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
-/* Sums over a picture. */
+/* Sums over a picture. L, C and S are sums of the luminance, contrast and structure of each pixel. ALL is the sum of
+ * their products. The sums named .._SIZE are of absolute values; luminance and contrast are positive and need none. */
 enum {
     VMAFGPU__SSIM_ALL,
     VMAFGPU__SSIM_L,
     VMAFGPU__SSIM_C,
-    VMAFGPU__SSIM_S, /* l c s; l(uminance), c(ontrast), s */
+    VMAFGPU__SSIM_S,
     VMAFGPU__SSIM_ALL_SIZE,
-    VMAFGPU__SSIM_S_SIZE, /* absolute values; l, c are positive */
+    VMAFGPU__SSIM_S_SIZE,
     VMAFGPU__SSIM_SUMS
 };
 
-/* Taps of a window, which are symmetric. */
+/* The taps of a window are symmetric; TAP5 is in the middle. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -17361,8 +17412,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
-/* Top left quarter of the 9x9 low-pass filter between the scales of float_ms_ssim, which is symmetric in rows and
- * columns. */
+/* Top left quarter, with the middle row and column, of the 9x9 low-pass filter between the scales of float_ms_ssim. The
+ * filter is symmetric in rows and columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
     { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -17371,8 +17422,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.016114f, -0.010146f, -0.047149f, 0.160885f, 0.363505f },
 };
 
-/* Launch parameters. A block of windows has BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of the
- * picture. */
+/* Launch parameters. A block of windows contains BLOCK_COLUMNS x BLOCK_ROWS windows, which cover BLOCK_LINES rows of
+ * the picture. */
 enum {
     VMAFGPU__SSIM_THREADS = 256,
     VMAFGPU__SSIM_BLOCK_COLUMNS = 32,
@@ -17380,19 +17431,19 @@ enum {
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,     /* approximate number of windows whose terms are stored at a time */
     VMAFGPU__SSIM_BANDS = 64,         /* maximum number of bands (whole rows of blocks) with separate sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows that a block of rounded processes in turn */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per block of vmafgpu_ssim_rounded */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
-    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* of a block of halve */
+    VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* rows that a block of vmafgpu_ssim_halve writes */
     VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of its input */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of an uncertain sum. sum: its terms, each rounded to a multiple of 2^(exponent - 52), in units of
- * that. ties: how many terms were halfway between two multiples; VMAFGPU__SSIM_UNKNOWN is set if a term is too
- * large. */
+/* A row of windows of an uncertain sum. Each term is rounded to a multiple of 2^(exponent - 52); `sum` is the sum of
+ * the rounded terms, in units of 2^(exponent - 52). `ties` is the number of terms that were halfway between two
+ * multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row {
     int64_t sum;
@@ -17403,28 +17454,28 @@ typedef struct vmafgpu__ssim_row {
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows: all, then l, c, s */
+    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows, for ALL, then L, C, S */
     int32_t bytes;                /* of a luma sample; 4: the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total */
-    uint32_t wanted;              /* bit set: this mean is needed */
+    uint32_t wanted;              /* bit k is set if mean k (ALL, L, C, S) is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: sums of all, l, c, s per scale, then uncertain bits */
+    double *words; /* of the first pair: sums ALL, L, C, S of each scale, then uncertain bits */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to leave so */
-    uint32_t again;                      /* bit set: write the terms of this pair; see the following members */
-    int32_t kind;                        /* of the sum: all, l, c, s */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to keep uncertain */
+    uint32_t again;                      /* bit i is set if the terms of pair i are written; see the next members */
+    int32_t kind;                        /* of the sum: ALL, L, C, S */
     int32_t strip, strip_end;            /* rows of windows */
     uint64_t terms;                      /* offset in scratch of doubles, see vmafgpu__sequence_launch */
     int32_t terms_pitch;
-    int32_t at;     /* the current scale of windows and halve */
-    int32_t factor; /* by which reduce shrinks luma to scale 0 */
+    int32_t at;     /* the current scale of the kernels for windows and vmafgpu_ssim_halve */
+    int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -17453,9 +17504,9 @@ enum {
     VMAFGPU__SSIM_LANES = 32,
     VMAFGPU__SSIM_TILE = 128, /* columns that are processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile and columns beyond it that windows cover */
-    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time to be added in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim: 11 pixels at the last scale */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile, and columns after it that windows cover */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to add them in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim, so that the last scale has 11 pixels */
     VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
     VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
 };
@@ -17465,27 +17516,28 @@ typedef struct vmafgpu__ssim_terms {
     float *s;
 } vmafgpu__ssim_terms;
 
-/* Functions for rows of a tile of `lanes` * LANES columns. Input rows have the additional columns that the window or
- * filter covers. */
+/* Functions for rows of a tile of `lanes` * LANES columns. Input rows also contain the columns after the tile that the
+ * window or filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats; 0 beyond the last sample. */
+    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats. Writes 0 after the last
+     * sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
     /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* Sums the windows down the columns: replaces each of TAPS such rows by the sums of the windows that end in it.
-     * sums: TAPS sums per column, of windows that have begun. */
+    /* Sums the windows down the columns: replaces each of TAPS rows of sums by the sums of the windows that end in it.
+     * `sums` contains TAPS sums per column, of windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to the wanted ones of SUMS sums of LANES lanes each. wanted: bits, either
-     * VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if `terms` is not
-     * NULL; then all bits must be set. */
+    /* Adds the terms of `count` pixels to those of SUMS sums, of LANES lanes each, whose bits are set in `wanted`. The
+     * bits are either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if
+     * `terms` is not NULL; then all bits must be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* Splits a row into its even and its odd columns, LINE apart in `out`. */
+    /* Splits a row into its even and its odd columns; the odd ones begin LINE floats after the even ones in `out`. */
     void (*split)(const float *row, int lanes, float *out);
     /* Computes a row of the low-passed picture of half the size from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
-    /* The same for luma, where sums are exact in any order. halve_luma adds a split row, even or odd, to the rows of
-     * sums that it contributes to; an even row starts the last of them, sums[0]. `round` rounds a row of sums to
-     * float. */
+    /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
+     * row, even or odd, to the rows of sums that it contributes to. An even row starts the last one of these, sums[0].
+     * round() rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -17495,7 +17547,7 @@ typedef struct vmafgpu__ssim_functions {
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int w, h;
-    float *plane[2]; /* NULL: luma */
+    float *plane[2]; /* NULL for luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
@@ -17517,7 +17569,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* its sums to compute, as bits */
-    int is_strip, first;       /* is_strip: only store the terms of the strip from row `first` on */
+    int is_strip, first;       /* if is_strip, only store the terms of the strip from row `first` on */
     vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -17527,14 +17579,14 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* By default the smaller side becomes about 256, rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
     return wanted ? wanted : automatic;
 }
 
-/* Returns the reduced size. It is rounded down, but odd sizes get one more at any factor. */
+/* Returns the reduced size: size / factor rounded down, plus 1 if the size is odd. A factor of 1 keeps the size. */
 static int vmafgpu__ssim_reduced(int size, int factor) {
     return factor > 1 ? size / factor + (size & 1) : size;
 }
@@ -17564,7 +17616,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written up to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -17606,9 +17658,9 @@ static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Computes a share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor samples.
- * Columns are summed first. These sums are exact: at any factor and depth, their terms are multiples of 2^-45 and they
- * are below 256. */
+/* Computes a thread's share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor
+ * samples. Columns are summed first. The column sums are exact: at any factor and depth they are below 256, and their
+ * terms are multiples of 2^-45. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -17654,7 +17706,7 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges; at most nine columns may be
+/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges. At most nine columns can be
  * outside. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
@@ -17673,8 +17725,8 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Computes a tile of the scale after luma. The sums of 9x9 terms are exact: terms are multiples of 2^-43 at any depth,
- * and sums are below 2^9. So each row, including mirrored ones, is filtered once for all output rows that it
+/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any depth the terms are multiples of 2^-43
+ * and the sums are below 2^9. So each row, including mirrored rows, is filtered once for all output rows that it
  * contributes to. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
@@ -17699,8 +17751,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes a share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in libvmaf's
- * order. */
+/* Computes a thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in
+ * libvmaf's order. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17783,7 +17835,8 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Processes rows first..end-1 of windows of the current scale. at: destination of the terms of row `first`, or NULL. */
+/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`,
+ * or NULL. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17861,22 +17914,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms. `error` bounds the difference between the sum and libvmaf's. Returns whether the mean
- * is uncertain. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
+ * libvmaf's sum. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* Computes the means of all, l, c and s at the current scale. wanted: see vmafgpu__ssim_functions.compare; other means
- * are undefined. */
+/* Computes the means ALL, L, C and S at the current scale. For `wanted` see vmafgpu__ssim_functions.compare; means
+ * whose bit is not set are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* The longest chains of additions: n in libvmaf; here those of a lane, then over lanes and threads. The terms of
-     * ALL, in libvmaf and here with one division, are rounded eight times in total. 1.01 covers the rounding of this
-     * bound. */
+    /* `steps` bounds the number of roundings. libvmaf adds n terms in a chain. Here each lane has a chain, and the sums
+     * of lanes and threads are added. The terms of ALL are rounded at most eight times, in libvmaf and here together.
+     * 1.01 covers the rounding of the bound. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0; /* 2^53 */
@@ -17909,7 +17962,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* Computes the means of all, l, c and s for float_ssim, and of l, c and s at each scale for float_ms_ssim. */
+/* Computes the means ALL, L, C and S for float_ssim, and L, C and S at each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                  const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L,
@@ -17959,7 +18012,7 @@ static void vmafgpu__ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         out[k] = vmafgpu__values(v, e)[k].real;
 }
 
-/* Luminance has weight at the last scale only; at the others its exponent is 0. */
+/* Combines the scales of float_ms_ssim. The exponent of the luminance is 0 at all scales except the last. */
 static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                     int64_t position, double *out) {
     static const float weights[VMAFGPU__SSIM_SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
@@ -18042,7 +18095,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* no header functions: clang's require all target features of the command line */
+        __m256 root; /* clang's header functions would require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -18097,7 +18150,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             below_c[i] = va[i] + vb[i] + c2;
         }
         vmafgpu__lanes_sqrt(sg);
-        /* If a deviation is 0, a negative covariance counts as 0. */
+        /* If a standard deviation is 0, a negative covariance counts as 0. */
         for (int i = 0; i < N; i++) {
             const float positive = cv[i] > 0 ? cv[i] : 0;
             cv[i] = sg[i] > 0 ? cv[i] : positive;
@@ -18161,7 +18214,8 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* Adds a row of the low-pass filter, which is symmetric, to sums. e, o: even and odd columns. */
+/* Applies a row of the low-pass filter, which is symmetric, and adds the results to sums. `e` and `o` are the even and
+ * odd columns. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -18271,15 +18325,16 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_along  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_along)
 #define vmafgpu__ssim_down   VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
-/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added with a fused
- * multiplication by 1. The result is the same, but processors with separate units for additions use both.
+/* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added by a fused
+ * multiply-add with the factor 1. The result is the same, and processors with separate units for additions and
+ * multiply-adds use both.
  *
  * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
- * one of these windows and ends another. Taps are symmetric, so a product is used for two windows.
+ * one of these windows and ends another. Taps are symmetric, so each product is used for two windows.
  */
 
-/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. Products are
- * reused where a sample meets two equal taps. */
+/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. If a sample is
+ * multiplied by two equal taps, the product is computed once. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -18401,7 +18456,7 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: pictures and windows of each scale, then all means ---- */
+/* ---- on a GPU: kernels for the pictures and windows of each scale, then for all means ---- */
 
 enum {
     VMAFGPU__GPU_SSIM_REDUCE,
@@ -18436,7 +18491,7 @@ static int vmafgpu__gpu_ssim_strip(int width) {
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Fills what all launches of an extractor share. Returns the size of the scratch of a pair. */
+/* Fills the fields that all launches of an extractor share. Returns the size of the scratch of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L,
@@ -18488,7 +18543,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     static const struct {
         int columns, rows, pictures, shared;
     } blocks[] = {
-        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in order: reduce, halve, windows, terms, rounded */
+        { VMAFGPU__SSIM_THREADS, 1, 2, 0 }, /* in the order of the kernels: reduce, halve, windows, terms, rounded */
         { VMAFGPU__SSIM_HALVE_COLUMNS, VMAFGPU__SSIM_HALVE_ROWS, 2, VMAFGPU__SSIM_HALVE_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
         { VMAFGPU__SSIM_BLOCK_COLUMNS, VMAFGPU__SSIM_BLOCK_ROWS, 1, VMAFGPU__SSIM_WINDOWS_SHARED },
@@ -18502,7 +18557,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Recomputes the uncertain sums of scale launch->at in libvmaf's order. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in libvmaf's order. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -18534,7 +18589,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues all means, and a tighter bound for uncertain sums of large pictures; small pictures rarely have any. */
+/* Enqueues kernels for all means. For large pictures, other kernels then compute tighter bounds of uncertain sums;
+ * small pictures rarely have uncertain sums. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -18585,7 +18641,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Requests that uncertain sums are recomputed, once. */
+/* Returns whether any sum is uncertain; then it is recomputed. Returns 0 when called again for the same pair. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -18672,7 +18728,7 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those that it leaves
+/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those of them that stay
  * uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
@@ -18689,12 +18745,13 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>psnr_hvs                                     PSNR of what the eye sees of 8x8 blocks
+ * >>psnr_hvs                                     PSNR of visible errors, 8x8 blocks
  * ================================================================================================
- * After libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
+ * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
  * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
- * sensitivity at its frequency and squared. All arithmetic is float. The terms of a plane, 64 per block, are added one
- * after another, from left to right and from top to bottom. A different order changes the third digit of the sum.
+ * sensitivity at that frequency and squared. All arithmetic after the transform is float. The terms of a plane, 64 per
+ * block, are added one after another, from left to right and from top to bottom. The order matters: another one changes
+ * the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18710,7 +18767,7 @@ static const vmafgpu__column vmafgpu__psnr_hvs_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Launch parameters. Each thread processes one block and keeps 64 words of its first picture in shared memory. */
+/* Launch parameters. Each thread processes one block and keeps 64 words of the reference in shared memory. */
 enum {
     VMAFGPU__PSNR_HVS_STEP = 7,
     VMAFGPU__PSNR_HVS_THREADS = 128,
@@ -18724,12 +18781,12 @@ typedef struct vmafgpu__psnr_hvs_launch {
     uint64_t terms;             /* offset in scratch of 64 floats per block */
     int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
     int32_t along, blocks;      /* blocks per row; total */
-    int32_t pitch;              /* floats from a term to the next one of the block */
+    int32_t pitch;              /* floats from a term to the next term of the same block */
     float csf[64], mask[64];
     struct {
         const void *plane[2];
         int64_t pitch[2];
-    } pair[VMAFGPU__MAX_BATCH]; /* NULL: there is no distorted frame */
+    } pair[VMAFGPU__MAX_BATCH]; /* NULL if there is no distorted frame */
 } vmafgpu__psnr_hvs_launch;
 
 #endif
@@ -18737,7 +18794,7 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks that are processed together */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks processed together, in a group */
 
 /* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
@@ -18779,11 +18836,11 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 
 /* ---- in plain C ---- */
 
-/* Coefficient or sample k of the i-th block of a group: [k * VMAFGPU__PSNR_HVS_LANES + i]. */
+/* Coefficient or sample k of the i-th block of a group has index k * VMAFGPU__PSNR_HVS_LANES + i. */
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference, of the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference and the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
     int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
@@ -18797,9 +18854,9 @@ typedef struct vmafgpu__psnr_hvs_work {
 typedef struct vmafgpu__psnr_hvs_job {
     const void *row[2][8];
     int wide, blocks;
-    const float *csf, *mask; /* 64 each; mask[0] is 0 */
+    const float *csf, *mask; /* 64 values each; mask[0] is 0 */
     float *terms;            /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then it has no terms */
+    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then the group has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
@@ -18812,10 +18869,10 @@ typedef struct vmafgpu__psnr_hvs_functions {
 typedef struct vmafgpu__psnr_hvs_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    unsigned char *memory; /* of each thread */
+    unsigned char *memory; /* `size` bytes per thread */
     size_t size;
-    int rows[4]; /* first row of blocks of each plane, and the end */
-    int next;    /* atomic: first row that no thread has taken */
+    int rows[4]; /* first row of blocks of each plane, then the total number of rows */
+    int next;    /* atomic: first row that no thread has claimed */
     int added;   /* atomic: number of rows whose terms are in the sums */
     float sum[3];
     float csf[3][64], mask[3][64];
@@ -18894,7 +18951,7 @@ static void vmafgpu__psnr_hvs_tables(int plane, float *csf, float *mask) {
     }
 }
 
-/* Returns the number of blocks along and down a plane; *down is 0 if there are none. */
+/* Computes the numbers of blocks per row and per column of a plane. *down is 0 if the plane has no blocks. */
 static void vmafgpu__psnr_hvs_size(const vmafgpu_config *c, int plane, int *along, int *down) {
     *along = vmafgpu__psnr_hvs_blocks(vmafgpu__plane_width(c, plane));
     *down = *along ? vmafgpu__psnr_hvs_blocks(vmafgpu__plane_height(c, plane)) : 0;
@@ -18958,7 +19015,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
-/* ---- lanes: a group of blocks at once, one in each lane ---- */
+/* ---- lanes: a group of blocks together, one in each lane ---- */
 
 #define vmafgpu__psnr_hvs_add_terms   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
 #define vmafgpu__psnr_hvs_activity    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
@@ -18975,7 +19032,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Loads the samples of a group as words of several samples and unpacks them. Beyond the last block, it is repeated. */
+/* Loads the samples of a group as words of several samples and unpacks them. If the group is incomplete, the last block
+ * is repeated. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
                                    uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19003,11 +19061,11 @@ static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first,
                 sample[l] = (int32_t)((word[l] >> j * bits) & mask);
 }
 
-/* HALF: x / 2, rounded towards 0. LIFT: x * factor / 2^shift, rounded to nearest. */
+/* HALF computes x / 2, rounded towards 0. LIFT computes x * factor / 2^shift, rounded to nearest. */
 #define VMAFGPU__PSNR_HVS_HALF(x)                ((x) / 2)
 #define VMAFGPU__PSNR_HVS_LIFT(x, factor, shift) (((x) * (factor) + (1 << ((shift) - 1))) >> (shift))
 
-/* Daala's transform of eight values, in place. */
+/* Applies Daala's transform to eight values, in place. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_eight(int32_t *x0, int32_t *x1, int32_t *x2, int32_t *x3, int32_t *x4,
                                              int32_t *x5, int32_t *x6, int32_t *x7) {
     const int32_t d07 = *x0 - *x7, h07 = VMAFGPU__PSNR_HVS_HALF(d07), e0 = *x0 - h07;
@@ -19081,7 +19139,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_four(const int32_t *VMAFGPU__RESTRICT
         sum[l] += s[l] + s[l + N] + s[l + 2 * N] + s[l + 3 * N];
 }
 
-/* Adds the squared differences of half a row of samples from a mean, in order. */
+/* Adds the squared differences between half a row of samples and a mean, in order. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTRICT s,
                                                    const float *VMAFGPU__RESTRICT mean, float *VMAFGPU__RESTRICT sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19093,7 +19151,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* Computes the variances of the four quadrants relative to the variance of the block; variance[4] is their sum. */
+/* Computes the variances of the four quadrants. variance[4] becomes their sum divided by the variance of the block. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -19115,7 +19173,7 @@ static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs
         const float block = whole[l] * (1.f / 63 * 64), part = 1.f / 15 * 16;
         const float a = work->variance[0][l] * part, b = work->variance[1][l] * part;
         const float c = work->variance[2][l] * part, d = work->variance[3][l] * part;
-        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if block is 0, all samples are equal */
+        whole[l] = (((a + b) + c) + d) / (block + (float)(block == 0)); /* if `block` is 0, all samples are equal */
     }
 }
 
@@ -19131,7 +19189,7 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_masks(const int32_t *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes the masking by the content of a block. The DC coefficient has weight 0. */
+/* Computes how strongly each block masks differences. The DC coefficient has weight 0. */
 static void vmafgpu__psnr_hvs_activity(const int32_t *coefficient, const float *mask, const float *variance,
                                        float *activity) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19180,9 +19238,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` how much the terms of a coefficient increase sums in [floor, 2 floor), floor a power of two. `off`
- * becomes the maximum difference between a term and its increment; at half a unit in the last place, the increment
- * depends on the sum. */
+/* Adds to `added` by how much the terms of a coefficient increase sums in [floor, 2 floor). `floor` is a power of two.
+ * `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the last place, the
+ * increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -19192,10 +19250,10 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* The additions must not be regrouped. But while the sum stays between two consecutive powers of two, each term adds a
- * whole number of units in the last place. This number is independent of the sum unless the term is halfway between two
- * of them. So these increments are computed for all blocks of a group at once. Blocks for which that does not hold are
- * added term by term. */
+/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
+ * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
+ * on the sum unless the term is halfway between two units. So these increments are computed for all blocks of a group
+ * together. If a block has such a term, or crosses a power of two, its terms are added one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -19305,8 +19363,8 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     sums.pairs = vmafgpu__pairs_with(work->batch, 0);
     if (!sums.pairs)
         return;
-    /* Every chroma sample must be validated, but blocks do not cover all of them. So the kernel for squares reads them
-     * all; its sums are not used. */
+    /* Every chroma sample must be validated, but blocks do not cover all samples. So the kernel for squares reads all
+     * of them; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -19373,10 +19431,11 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float adm                                    adm in float throughout
+ * >>float adm                                    adm in float
  * ================================================================================================
- * After libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are in float: along each row from left to
- * right, then over the row sums from top to bottom. So a thread adds whole rows, and the row sums are added at the end.
+ * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
+ * to right, then the row sums are added from top to bottom. So a thread sums whole rows, and the row sums are added at
+ * the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19409,7 +19468,7 @@ static const vmafgpu__column vmafgpu__float_adm_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Wavelet filters: low-pass, high-pass. */
+/* Wavelet filters: low-pass and high-pass. */
 VMAFGPU__TABLE float vmafgpu__float_dwt[2][4] = {
     { 0.482962913144690f, 0.836516303737469f, 0.224143868041857f, -0.129409522550921f },
     { -0.129409522550921f, -0.224143868041857f, 0.836516303737469f, -0.482962913144690f },
@@ -19420,7 +19479,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Returns the number of rows or columns of a scale that sums exclude on each side. */
+/* Returns how many rows or columns at each edge of a scale are excluded from sums. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -19428,7 +19487,7 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 enum {
     VMAFGPU__FLOAT_ADM_THREADS = 256,
     VMAFGPU__FLOAT_ADM_COLUMNS = 32,
-    VMAFGPU__FLOAT_ADM_ROWS = 16, /* a tile and a pixel around it */
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* of a tile with a border of one pixel */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
@@ -19438,7 +19497,7 @@ typedef struct vmafgpu__float_adm_launch {
     uint64_t scratch_size;
     uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
-    uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator, impairment */
+    uint64_t terms, terms_size; /* nine planes: three bands of denominator, numerator and impairment each */
     int32_t bytes;              /* of a sample of the frame; 4: the input is planes of floats */
     float unit;
     int32_t from_width, from_height, input_pitch;
@@ -19446,7 +19505,7 @@ typedef struct vmafgpu__float_adm_launch {
     int32_t has_bands, has_low, bypass;
     float p, csf[2];
     double gain_limit;
-    const uint16_t *reciprocals; /* table; NULL: divide instead */
+    const uint16_t *reciprocals; /* table, or NULL to divide */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -19485,7 +19544,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 
 /* ---- what the options mean ---- */
 
-/* Returns the contrast sensitivity of adm_csf_mode 2, which differs from mode 2 of integer ADM. */
+/* Returns the contrast sensitivity of adm_csf_mode 2. Mode 2 of integer ADM is different. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -19495,8 +19554,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Refuses pictures smaller than 17x17: they have bands of one row or column, for which libvmaf reads outside the
- * picture. */
+/* Computes contrast sensitivities. Refuses pictures smaller than 17x17: they have bands of one row or column, for which
+ * libvmaf reads outside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -19518,12 +19577,12 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
     return vmafgpu__plan_depth(v, e);
 }
 
-/* ---- reciprocals, as processors estimate them ---- */
+/* ---- reciprocals: the estimates of x86 processors ---- */
 
-enum { VMAFGPU__RECIPROCALS = 4096 }; /* an entry per value of the twelve leading bits of the significand */
+enum { VMAFGPU__RECIPROCALS = 4096 }; /* entries, one per value of the twelve leading bits of the fraction */
 
-/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. They are the same for other
- * exponents. */
+/* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. These bits do not depend on the
+ * exponent of x. */
 static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
     static const uint16_t base[256] = {
         4094, 4062, 4031, 3999, 3969, 3938, 3907, 3877, 3847, 3817, 3787, 3758, 3729, 3700, 3671, 3642, 3612, 3584,
@@ -19551,7 +19610,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
 }
 
 static uint32_t vmafgpu__reciprocal_intel(uint32_t i) { /* as on Sapphire Rapids */
-    const uint32_t middle = 4097 + (i & ~1u); /* of the interval with the same eleven leading bits, times 4096 */
+    const uint32_t middle = 4097 + (i & ~1u); /* 4096 times the middle of all x with the same eleven leading bits */
     return ((1u << 26) + middle) / (2 * middle) - 4096;
 }
 
@@ -19581,8 +19640,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent this machine's estimate: it must depend on the twelve leading bits only, and scale with
- * the exponent. */
+/* Whether a table can represent the estimates of this processor: they must depend on the twelve leading bits only, and
+ * scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19609,8 +19668,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes the table of the wanted reciprocals to `out`, unless it is NULL. Returns 0 if there is no such table; then
- * divide. */
+/* Writes the table of the wanted reciprocals to `out`, unless `out` is NULL. Returns 0 if there is no such table; then
+ * the caller must divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19634,10 +19693,11 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-enum { VMAFGPU__LOST, VMAFGPU__ADDED }; /* reference detail left in the distorted picture; the rest of its detail */
+/* Parts of the detail of the distorted picture: the reference detail that is left in it, and the added rest. */
+enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d): magnitudes weighted by contrast sensitivity, and their masking of neighbouring
- * pixels. */
+/* A row of each band (h, v, d). `original` and `size` are magnitudes weighted by contrast sensitivity: `original` of
+ * the reference, `size` of both parts of the distorted picture. `side` is the masking of neighbours by these parts. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
@@ -19647,9 +19707,9 @@ typedef struct vmafgpu__float_adm_row {
 /* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
-    float *low, *high; /* filtered down the columns */
+    float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
-    vmafgpu__float_adm_row row[3];  /* the latest three */
+    vmafgpu__float_adm_row row[3];  /* the latest three rows */
     float *term[3][VMAFGPU__BANDS]; /* of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
@@ -19659,38 +19719,39 @@ typedef struct vmafgpu__float_adm_task {
     const vmafgpu__float_adm_state *state;
     const void *source[2]; /* input planes of the scale */
     ptrdiff_t pitch[2];    /* in bytes */
-    int form;              /* of their samples: BYTES, WORDS, FLOATS */
+    int form;              /* of the samples of `source`: BYTES, WORDS, FLOATS */
     float unit;            /* of integer samples */
     int from_w, from_h, w, h, left, top;
-    int has_bands, has_low; /* whether to compute the bands; the low-pass band */
+    int has_bands, has_low; /* whether to compute the bands, and the low-pass band */
     float *low[2];          /* input planes of the next scale */
     ptrdiff_t low_stride;
     const float *csf;
     double gain_limit;
     float p;
     int is_cubic, bypass;
-    float *sums; /* of rows: nine lists, `most` apart */
+    float *sums; /* row sums: nine lists, `most` floats apart */
     size_t most;
-    float *planes[2][2];  /* low-pass bands of even and of odd scales */
-    unsigned char *lines; /* memory of threads, `line_bytes` each */
+    float *planes[2][2];  /* low-pass bands, of even and of odd scales */
+    unsigned char *lines; /* `line_bytes` per thread */
     size_t line_bytes, odd;
 } vmafgpu__float_adm_task;
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* Loops may continue to the next multiple of LANES: lines have enough padding after their end, and a margin. */
+/* The functions may process columns up to the next multiple of LANES: lines have padding after the end, and a
+ * margin. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, less 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, minus 128. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
-    /* Applies both wavelet filters to four rows of n floats, n a multiple of CHUNK. */
+    /* Applies both wavelet filters to four rows of n floats. n must be a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
     void (*horizontal)(const float *even, const float *odd, float *low, float *high, int first, int end);
     void (*decouple)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                      const vmafgpu__float_adm_row *row, int first, int end);
-    /* Computes the terms of a row, columns left..w - left - 1, from three rows. */
+    /* Computes the terms of columns left..w - left - 1 of a row from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                  const vmafgpu__float_adm_row *const *rows);
-    /* Sums the terms, each list from left to right. */
+    /* Sums each list of terms from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
@@ -19748,8 +19809,8 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
     return c.used;
 }
 
-/* Reads row k of the reference (0) or the distorted picture (1). Extends it by one column on the left, mirrored, and by
- * two columns on the right, mirrored with the last column repeated. */
+/* Reads row k of the reference (0) or the distorted picture (1). Extends the row by mirroring: by one column on the
+ * left, and by two on the right, where the last column is repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which,
                                     int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
@@ -19763,7 +19824,7 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
         even[t->w] = odd[t->w - 1];
 }
 
-/* Computes row y of the bands, columns first..end - 1, if has_bands, and of the low-pass band if has_low. */
+/* Computes row y: columns first..end - 1 of the bands if has_bands, and the low-pass band if has_low. */
 static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y,
                                       int has_bands, int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
@@ -19782,7 +19843,8 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* Computes the sums of row y from it and its neighbours, which are mirrored at the top and repeated at the bottom. */
+/* Computes the sums of row y from this row and its neighbours, which are mirrored at the top and repeated at the
+ * bottom. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -19838,8 +19900,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels: for each band, the p-th root
- * of its sum plus that of the noise. */
+/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels. Each band contributes the
+ * p-th root of its sum plus the p-th root of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -19993,7 +20055,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Loads two neighbours as one word; compilers split it in registers. */
+/* Loads two adjacent samples as one word, which compilers split in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -20089,7 +20151,8 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores detail: r is the part of the original detail o that is left in t, for one band, before the gain limit. */
+/* Restores the detail of one band: r becomes the part of the original detail o that is left in t, before the gain
+ * limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -20111,8 +20174,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
 }
 
 /* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
- * minimum of rounded floats is the same. If the limit is a float, its product with a float is rounded once in either
- * precision. */
+ * minimum of rounded floats is the same. If the limit is a float, its product with another float can be computed in
+ * float: the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -20161,8 +20224,7 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the steps of vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied by
- * 2^23. */
+/* Computes x^p in the steps of vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -20220,7 +20282,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds the masking by a pixel and its neighbours in one band to the threshold. */
+/* Adds the masking by a pixel and its neighbours in one band to `threshold`. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
                                                 const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below,
@@ -20248,8 +20310,9 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* Terms are the original magnitudes, and what exceeds the threshold in either part. The threshold is the masking by the
- * other part, at the pixel and around it, summed over all bands. */
+/* Computes the terms of a row from the magnitudes of the reference and of both parts. Only the excess of a part over
+ * its threshold counts. The threshold is the masking by the other part, at the pixel and around it, summed over all
+ * bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -20267,7 +20330,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* Computes all nine sums at once, since each addition waits for the previous one of the same sum. */
+/* Computes all nine sums together, since each addition waits for the previous addition to the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -20304,7 +20367,7 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: a launch per scale, then all sums ---- */
+/* ---- on a GPU: one launch per scale, then one for all sums ---- */
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
@@ -20441,7 +20504,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* GPUs use a table, so they cannot reproduce a reciprocal instruction that a table cannot represent. */
+/* GPUs use a table. They cannot reproduce a reciprocal instruction that no table can represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -20504,17 +20567,17 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>ciede                                        CIEDE2000: how far colours are apart
+ * >>ciede                                        CIEDE2000 colour difference
  * ================================================================================================
- * After libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes their differences, and takes the
- * logarithm of the mean. Expressions are evaluated in double precision, but variables are rounded to float. So
- * differences between C libraries in the last bit of a function rarely change the result. The exception is powf(),
- * which is implemented here.
+ * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
+ * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
+ * So if functions of C libraries differ in the last bit, the result rarely changes. The exception is powf(), which is
+ * implemented here.
  *
- * Chroma samples are chosen as in libvmaf: at 4:2:0 the nearest sample; at 4:2:2 sample x of row y / 2, even beyond the
- * end of the row. Rows are multiples of 32 samples long in libvmaf, padded with zeros, and the next row follows. If
- * libvmaf reads outside a plane, its scores vary from run to run. In these cases the samples are defined here: at 4:2:0
- * with an odd height, the last luma row uses the last chroma row again; other samples below a plane are 0.
+ * Chroma samples are chosen as in libvmaf. At 4:2:0 this is the nearest sample. At 4:2:2 it is sample x of row y / 2,
+ * even beyond the end of the row: in libvmaf rows are padded with zeros to a multiple of 32 samples, and the next row
+ * follows. If libvmaf reads outside a plane, its scores vary from run to run. These samples are defined here: at 4:2:0
+ * with an odd height, the last luma row uses the last chroma row again. Other samples below a plane are 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20528,11 +20591,11 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 #ifndef VMAFGPU_NO_CIEDE
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- shared with kernels: what is done to a pixel, in steps between which there are roots ----
+/* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44, and the results are rounded to
- * float as in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is
- * recomputed with the C library. All instruction sets and GPUs share this code. */
+ * The functions of the C library are approximated with relative errors below 2^-44. The results are rounded to float as
+ * in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with
+ * the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -20553,14 +20616,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same for sums with possible cancellation: their absolute error may be up to 2^-46. */
+/* Does the same for sums, whose terms may cancel: their absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* Estimates x^times, times -1/5 or -1/3, to a few percent. `bits`, those of x, approximate its logarithm. */
+/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` are the
+ * bits of x, which approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
@@ -20574,8 +20638,9 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_primaries(const vmafgpu__ciede_scale *scale
     *b = y + 2.12798 * u;
 }
 
-/* Linearise a channel c: ciede_base() returns the base of the power, ciede_fifth_root() refines y, an estimate of
- * square^(-1/5), and ciede_straight() returns the result. Roots are refined by a series in the residual h. */
+/* The next functions linearise a channel c. ciede_base() returns the base of the power. ciede_fifth_root() refines y,
+ * an estimate of square^(-1/5). ciede_straight() returns the result. Roots are refined by a series in the residual
+ * h. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_base(double c) {
     const double x = (c + 0.055) * (1.0 / 1.055);
     return x > .05 ? x : .05;
@@ -20625,7 +20690,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* ciede_vividness() returns the radicand for the correction of a, from the chroma of both colours. */
+/* Returns the radicand for ciede_corrected(), which corrects a*, from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -20637,8 +20702,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* Computes a hue angle from 0 to 2 pi in three steps: the tangent of an angle below pi/8, the angle in the first
- * octant, and the angle. */
+/* The next functions compute a hue angle from 0 to 2 pi. ciede_tangent() returns the tangent of an angle below pi/8,
+ * ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -20689,8 +20754,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* e: mean lightness less 50. ciede_under() returns the radicand of the weight; ciede_lightness() the weighted
- * difference. */
+/* ciede_under() returns the radicand of the weight, and ciede_lightness() the weighted difference. `e` is the mean
+ * lightness minus 50. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
     return 20 + (double)e * (double)e;
 }
@@ -20706,7 +20771,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* Returns the difference of two hue angles, and their mean in *middle. c1, c2: chroma; if one is 0, the difference is
+/* Returns the difference of two hue angles, and their mean in *middle. If the chroma c1 or c2 is 0, the difference is
  * 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
@@ -20718,7 +20783,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c
     return some > 0 ? dh : 0.f;
 }
 
-/* Returns the hue weight T of mean hue h, from sine and cosine of a quarter of the angle, which is doubled twice. */
+/* Returns the hue weight T of mean hue h. The sine and cosine of h - 5 pi/4 are computed from those of a quarter of
+ * this angle, which is doubled twice. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double x = ((double)h - 1.25 * VMAFGPU__CIEDE_PI) * .25, u = x * x;
     double p = -7.539476624149146e-13 * u + 1.60573606231046e-10,
@@ -20745,8 +20811,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference; ciede_from_blue() the squared distance of the mean hue from
- * blue. */
+/* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
+ * blue, 275 degrees, in units of 25 degrees. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -20758,8 +20824,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
     return z * z;
 }
 
-/* Computes 60 exp(-x), in degrees. ciede_exponential() returns a factor, and in *bits those of a float, a power of two,
- * for ciede_bell() to multiply it by. x is limited to 80. */
+/* The next functions compute 60 exp(-x), in degrees; x is limited to 80. ciede_exponential() returns exp(-x) divided by
+ * a power of two, whose bits as a float are in *bits. ciede_bell() multiplies both. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -20782,14 +20848,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* Returns x^7, rounded up by a relative 2^-31, and in *low rounded down. If both floats are equal, they are correct. */
+/* Returns x^7 (1 + 2^-31) and, in *low, x^7 (1 - 2^-31), each rounded to float. If both floats are equal, they are the
+ * correct x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* Returns the squared colour difference. `root`: of the ratio of powers of 7. */
+/* Returns the squared colour difference. `root` is the square root of the ratio of 7th powers. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root,
                                              float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
@@ -20803,11 +20870,11 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #pragma GCC pop_options
 #endif
 
-/* Kernel for colour differences. A block processes GROUPS groups of pixels. The words of a pair contain:
- *   SUM: sum of the differences
- *   COUNT: number of uncertain pixels found
- *   KNOWN: number of entries at the start of the list whose difference is known
- *   LIST: two words per entry: 16-bit samples (luma, Cb, Cr, of both frames each), and the bits of the difference */
+/* Parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
+ *   SUM    sum of the differences
+ *   COUNT  number of uncertain pixels found
+ *   KNOWN  number of entries at the start of the list whose difference is known
+ *   LIST   two words per entry: 16-bit samples (luma, Cb, Cr of each frame), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
     VMAFGPU__CIEDE_GROUPS = 4,
@@ -20821,17 +20888,17 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* of the first pair: the differences */
+    unsigned char *scratch; /* of the first pair: its differences */
     uint64_t scratch_size;
     double *words; /* of the first pair */
     int32_t word_stride;
-    uint32_t pairs;               /* bit set: process this pair */
-    int32_t width, height, bytes; /* of luma; bytes of its samples */
+    uint32_t pairs;               /* bit i is set if pair i is processed */
+    int32_t width, height, bytes; /* of luma; `bytes` is the size of a sample */
     int32_t chroma_width, chroma_height;
-    int32_t chroma_stride;                     /* samples after which the next row follows in libvmaf */
+    int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
     int32_t column_shift, row_shift, last_row; /* from a pixel to its chroma sample */
     int32_t chroma_bytes, step, shift;         /* bytes of a sample; bytes from one sample to the next */
-    int32_t pitch;                             /* of terms */
+    int32_t pitch;                             /* of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
@@ -20948,7 +21015,7 @@ typedef struct vmafgpu__ciede_task {
     const vmafgpu__pair_view *pair;
     unsigned char *memory; /* `size` bytes per thread */
     size_t size;
-    int next;  /* atomic: first row that no thread has taken */
+    int next;  /* atomic: first row that no thread has claimed */
     int added; /* atomic: number of rows whose differences are in the sum */
     double sum;
 } vmafgpu__ciede_task;
@@ -20977,8 +21044,9 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
            (uint64_t)v->config.threads * vmafgpu__ciede_layout(v, NULL, &m);
 }
 
-/* Reads samples 0..count - 1 of row y of a plane, each `times` times. Beyond the end of the row it continues as in
- * libvmaf: with zeros up to a multiple of 32, then with the next row. `out` is padded to a multiple of CHUNK. */
+/* Reads samples 0..count - 1 of row y of a plane and writes each of them `times` times. Beyond the end of the row,
+ * samples are as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a multiple of
+ * CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y,
                                 int count, int times, uint16_t *VMAFGPU__RESTRICT line,
                                 uint16_t *VMAFGPU__RESTRICT out) {
@@ -20999,7 +21067,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Processes rows until none is left. The differences of a row are added after those of all rows above. */
+/* Processes rows until none is left. The differences of a row are added after the differences of all rows above. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -21089,9 +21157,9 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-/* ---- lanes: a chunk of pixels at once, one in each ----
+/* ---- lanes: a chunk of pixels together, one in each lane ----
  *
- * Uses the steps above, so the floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
+ * This code uses the steps above, so its floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -21242,8 +21310,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative 2^-31 of where the float changes: of all
- * floats, those that it rounds incorrectly are less than 0.003 units in the last place away. */
+/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative distance of 2^-31 from the midpoint of
+ * two floats. The powers that it rounds incorrectly are less than 0.003 units in the last place from a midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -21348,8 +21416,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* If at most half of the pixels of a chunk differ, they are gathered until they fill a chunk. Results beyond the last
- * pixel are undefined. */
+/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ, these pixels are
+ * gathered until they fill a chunk. Results beyond the last pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -21410,7 +21478,7 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                       : NULL;
 }
 
-/* About one pixel in 10,000 is uncertain, and the list has a fixed size. */
+/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of these has a fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -21475,7 +21543,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the C library. Returns whether the difference changed. */
+/* Recomputes an entry of the list with the C library. Returns whether the difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -21487,8 +21555,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Recomputes the uncertain pixels; nearly all turn out to be right. If one does not, or if the list was too short, the
- * pair is processed again with the list of known differences, without duplicates. */
+/* Recomputes the uncertain pixels, nearly all of which turn out to be right. If a pixel was wrong, or if the list was
+ * too short, the pair is processed again with the list of known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                         vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
@@ -21566,10 +21634,10 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float ansnr                                  signal-to-noise ratio of smoothed pictures
+ * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
- * After libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, the distorted picture by 5x5 taps. Each row of taps
- * is summed separately. The sums for the reference are exact.
+ * Based on libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, and the distorted picture by 5x5 taps. Each row of
+ * taps is summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21595,7 +21663,7 @@ VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
 
 enum {
     VMAFGPU__FLOAT_ANSNR_THREADS = 128,
-    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, in a column */
+    VMAFGPU__FLOAT_ANSNR_ROWS = 8 /* pixels per thread, all in one column */
 };
 
 #endif
@@ -21608,10 +21676,10 @@ enum {
     VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH
 };
 
-/* Functions for rows, which have padded widths and margins. */
+/* Functions for rows, whose buffers have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* `along` filters a row of the distorted picture by three kinds of taps. `terms` computes the terms of signal and
-     * noise. */
+    /* along() filters a row of the distorted picture with each of the three rows of taps. terms() computes the terms of
+     * signal and noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -21648,7 +21716,7 @@ typedef struct vmafgpu__float_ansnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     vmafgpu__float_ansnr_strip *strips; /* one per thread */
-    float *sums[2];                     /* row sums: signal, noise */
+    float *sums[2];                     /* row sums of signal and noise */
 } vmafgpu__float_ansnr_task;
 
 static vmafgpu__float_ansnr_task *vmafgpu__float_ansnr_layout(const vmafgpu *v, vmafgpu__carver *c) {
@@ -21818,7 +21886,7 @@ static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafg
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: what pixels add to signal and noise, then the sums ---- */
+/* ---- on a GPU: the terms of signal and noise for each pixel, then their sums ---- */
 
 enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
@@ -21928,19 +21996,19 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float motion                                 the difference of blurred references, in float
+ * >>float motion                                 motion in float
  * ================================================================================================
- * After libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of the
- * previous reference are kept and blurred again: they take less memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of
+ * the previous reference are stored and blurred again: they need less memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero... */
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* ...and without */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* without motion_force_zero */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -21977,7 +22045,7 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows whose differences are summed together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows that are summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
@@ -21996,7 +22064,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. *reach: number of taps on either side of the centre. */
+/* Returns the blur filter. *reach becomes the number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -22014,7 +22082,7 @@ static void vmafgpu__float_motion_plane_size(const vmafgpu_config *c, int plane,
     *h = plane ? vmafgpu__chroma_height(c) : c->height;
 }
 
-/* Returns the width or height at scale 1, for chroma as for luma. */
+/* Returns the width or height of luma or chroma at scale 1. */
 static int vmafgpu__float_motion_half(int size) {
     return (int)(size * 0.5 + 0.5);
 }
@@ -22040,8 +22108,8 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still
- * available. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
+ * The state lasts from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -22049,8 +22117,8 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. ring: rows of the two frames as floats, indexed by row modulo RING. held: the row in each
- * place. */
+/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` is the
+ * number of the row in each place. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -22062,12 +22130,12 @@ typedef struct vmafgpu__float_motion_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     const vmafgpu__float_motion_state *state;
-    const vmafgpu_frame *frame[2]; /* previous, current; previous is NULL if state->kept contains it */
-    int slot;                      /* index in state->kept for the current frame; -1: do not keep it */
+    const vmafgpu_frame *frame[2]; /* previous and current; previous is NULL if it is in state->kept */
+    int slot;                      /* index in state->kept for the current frame; -1 if it is not kept */
     int reach, plane, w, h;
     const float *taps;
     vmafgpu__float_motion_strip *strips;
-    float *sums; /* row sums; NULL: there is no previous frame */
+    float *sums; /* row sums; NULL if there is no previous frame */
 } vmafgpu__float_motion_task;
 
 static void vmafgpu__float_motion_layout_state(const vmafgpu *v, const vmafgpu__extractor *e,
@@ -22160,7 +22228,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. lines: scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. `lines` is scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -22331,7 +22399,7 @@ static const vmafgpu__measure vmafgpu__float_motion_measure = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: what pixels differ by, then the sums ---- */
+/* ---- on a GPU: the differences of all pixels, then their sums ---- */
 
 enum {
     VMAFGPU__FLOAT_MOTION_DIFFERENCES,
@@ -22358,8 +22426,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. picture: a chroma plane of the previous and the current frame. Indices: plane,
- * scale. */
+/* Layout of the scratch of a pair. `picture` is a chroma plane of the previous and the current frame. The other arrays
+ * are indexed by plane, then scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -22391,8 +22459,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Writes identity tables for the columns and rows of chroma, then the tables of luma at scale 1, unless out is NULL.
- * *halved: start of the latter. Returns the number of entries. */
+/* Returns the number of table entries. The first tables are identity tables for the columns and rows of chroma. The
+ * tables of luma at scale 1 follow, from *halved on. The entries are written unless `out` is NULL. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -22409,8 +22477,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and the current frame to floats. This validates the samples of all
- * references. */
+/* Converts a chroma plane of the previous and the current frame to floats. This also validates the chroma samples of
+ * all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
     vmafgpu__float_planes_launch launch;
@@ -22425,7 +22493,7 @@ static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, cons
     vmafgpu__enqueue_planes(work, VMAFGPU__FLOAT_MOTION_MAKE_PLANES, &launch);
 }
 
-/* Fills the members that the launches of all planes and scales share. */
+/* Fills the fields that the launches of all planes and scales share. */
 static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu__extractor *e,
                                        const vmafgpu__float_motion_places *layout, vmafgpu__blur_launch *launch) {
     const vmafgpu_config *c = work->context->config;
@@ -22462,7 +22530,8 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* Distorted chroma must be validated, too. The kernel for squares does that; its sums are not used. */
+    /* The chroma of distorted frames must also be validated. The kernel for squares does that; its sums are not
+     * used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
         check.functions += VMAFGPU__FLOAT_MOTION_CHECK;
@@ -22562,10 +22631,10 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>float vif                                    visual information fidelity, in float
+ * >>float vif                                    vif in float
  * ================================================================================================
- * After libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the kernel of the next
- * scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
+ * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the filter of the
+ * next scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -22653,7 +22722,8 @@ enum {
     VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Floats per line of a block of shrink. Lines contain even rows after the vertical pass. */
+/* Returns the number of floats per line of a block of the shrink kernel. Lines contain even rows after the vertical
+ * pass. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -22686,19 +22756,19 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* Functions for rows, which have padded widths and margins. */
+/* Functions for rows, whose buffers have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
-    /* Computes FLOAT_ROWS weighted sums down the columns, for r, d, r r, d d and r d each. */
+    /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r r, d d and r d. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
                  float *const (*out)[VMAFGPU__FLOAT_ROWS]);
-    /* Filters such lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
+    /* Filters these lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
     void (*along)(float *const *lines, const float *taps, int reach, const vmafgpu__float_vif_limits *limits, int w,
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
 /* ---- what the options mean ---- */
 
-/* State from open to close. columns: source columns of the prescale. */
+/* State from open to close. `columns` are the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -22707,9 +22777,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* Returns the loss per distorted variance where the reference has only noise. libvmaf squares with powf(), which its
- * compilers replace by a product. powf() of the C library rounds some squares differently, and some compilers do not
- * replace it. */
+/* Returns the loss per variance of the distorted picture where the reference contains only noise. libvmaf squares with
+ * powf(), which its compilers replace by a product. Here the product is explicit, since powf() of the C library rounds
+ * some squares differently. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -22735,7 +22805,8 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* The smallest float that is not below the double: floats below one are below the other. */
+    /* Use the smallest float that is not below the double. Then a float is below the limit if it is below the
+     * double. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -22814,8 +22885,8 @@ enum { VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH 
 typedef struct vmafgpu__float_vif_strip {
     float *ring[2];                                             /* rows of scale 0, indexed by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
-    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* means of columns */
-    float *smooth;                                              /* smoothed row before it is halved */
+    float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* weighted sums down the columns */
+    float *smooth;                                              /* a smoothed row, before it is halved */
     float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, denominators */
 } vmafgpu__float_vif_strip;
 
@@ -22831,7 +22902,7 @@ typedef struct vmafgpu__float_vif_task {
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* not a power of two: avoids cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* 16 more, to avoid a power of two and cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -23125,8 +23196,9 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* Computes the arguments of the logarithms of numerator and denominator. Where libvmaf takes no logarithm, they are 1
- * and 2, and `plain` contains the numerator; elsewhere `plain` is 0. Returns whether any logarithm is needed. */
+/* Computes the arguments of the logarithms of numerator and denominator. Returns whether any logarithm is needed. If
+ * libvmaf takes no logarithm for a pixel, its arguments are 1 and 2, and `plain` is its numerator. Otherwise `plain` is
+ * 0. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -23148,7 +23220,7 @@ static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const
         if (!vmafgpu__v_mask_all(is_noise)) {
             const vmafgpu__v_mask is_flat_too = vmafgpu__v_greater32(epsilon, s2),
                                   is_against = vmafgpu__v_greater32(zero, s12);
-            /* A negative gain needs no special case: s12 is negative, too, so the numerator is 0. */
+            /* A negative gain needs no special case: s12 is also negative, so the numerator is 0. */
             vmafgpu__v gain = vmafgpu__v_div_f32(s12, vmafgpu__v_add_f32(s1, epsilon));
             vmafgpu__v rest = vmafgpu__v_sub_f32(s2, vmafgpu__v_mul_f32(gain, s12));
             gain = vmafgpu__v_drop32(is_flat, gain);
@@ -23206,7 +23278,7 @@ static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per scale what pixels add, and the next scale's pictures; then all sums ---- */
+/* ---- on a GPU: the terms of each scale and the pictures of the next one, then all sums ---- */
 
 enum {
     VMAFGPU__FLOAT_VIF_8,
@@ -23217,8 +23289,8 @@ enum {
     VMAFGPU__FLOAT_VIF_CHAINS
 };
 
-/* Layout of the scratch of a pair. picture: of scales 1 to 3, and of scale 0 after a prescale. terms, sums: numerator,
- * denominator. */
+/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
+ * `terms` and `sums` are those of numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -23264,8 +23336,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes the
- * tables of each prescale, columns and then rows, unless out is NULL. */
+/* Returns the number of table entries before those of extractor `e`, or of all extractors if `e` is NULL. Unless `out`
+ * is NULL, writes the tables of each prescale: columns, then rows. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -23379,7 +23451,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* Each row of the prescaled picture is a row of the grid, which is limited to 65535 rows. */
+/* High pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);
@@ -23443,7 +23515,7 @@ VMAFGPU__COLD_END
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ================================================================================================
- * >>cpu                                          the backend in plain C, and what chooses vector code instead
+ * >>cpu                                          choice of the instruction set
  * ================================================================================================
  * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
  * computes the same bits. The functions process a strip of rows of one picture and get their arguments from a job or
@@ -23452,7 +23524,8 @@ VMAFGPU__COLD_END
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* A load from n elements before the middle is a mask: n lanes of ones, then zeros. Vectors have up to 32 lanes. */
+/* Table of masks. A load that begins n elements before the middle returns n lanes of ones, then zeros. Vectors have up
+ * to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -23614,9 +23687,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and 2y + 1 of the scale before,
- * and on some rows around: VIF reads 8, 4, 2 and 1 rows above and below. One or two rows more than needed do no harm.
- * The reference is stored only when motion has read the rows it replaces and the whole frame is known to be legal. */
+/* The chains and their inputs. Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and
+ * 2y + 1 of the previous scale and on rows around them: VIF reads 8, 4, 2 and 1 rows above and below. Some inputs are
+ * one or two rows larger than necessary. The reference is stored only when motion has read the rows that it replaces
+ * and the whole frame has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -23657,8 +23731,9 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* A single thread processes a strip completely before it goes on, for cache locality. Several threads begin with ADM,
- * because it has scratch memory for a few pieces at a time only. They leave motion to the end. */
+/* The order in which a single thread prefers the chains, then that of several threads. A single thread processes a
+ * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
+ * scratch memory for only a few pieces at a time. They process motion last. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -23669,7 +23744,7 @@ static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
 };
 
 /* ================================================================================================
- * >>cpu backend                                  frames on the CPU, and its memory
+ * >>cpu backend                                  frames and memory on the CPU
  * ================================================================================================ */
 static void vmafgpu__frame_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
@@ -23677,7 +23752,7 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Processes the reference in pair[0]; if `with_pair`, also the distorted frames of all members. */
+/* Processes the reference in pair[0] and, if `with_pair`, the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -23706,7 +23781,7 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Reports the first illegal sample of a member's frame; VMAFGPU_OK if the frame was not checked or is legal. */
+/* Reports the first illegal sample of a member's frame. Returns VMAFGPU_OK if the frame was not checked or is legal. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
@@ -23791,7 +23866,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. Luma is in a member's `pair`. */
+/* Computes the standalone features of a pair. `cpu` is the member whose `pair` contains the luma. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -23824,7 +23899,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features with a `score` function, then the standalone features. Luma is in a member's `pair`. */
+/* Computes the features with a `score` function, then the standalone features. `cpu` is the member whose `pair`
+ * contains the luma. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -23835,7 +23911,7 @@ static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const 
     return result == VMAFGPU_OK && v->value_count ? vmafgpu__measure_pair(v, cpu, job, distorted) : result;
 }
 
-/* ---- the backend: the door ---- */
+/* ---- the backend: conversion of RGB frames ---- */
 
 enum { VMAFGPU__CONVERTED_REFERENCE, VMAFGPU__CONVERTED_PREVIOUS, VMAFGPU__CONVERTED_DISTORTED };
 
@@ -23872,7 +23948,7 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 #endif
 }
 
-/* Converts all frames of a job. *own becomes the job with the converted frames, which are in `frames`. */
+/* Converts all frames of a job. *own becomes a copy of the job that refers to the converted frames in `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
@@ -23894,7 +23970,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* Names the distorted frame for error messages if there are several. */
+/* Sets the name of a distorted frame for error messages if there are several. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -23945,12 +24021,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* If nothing can fail after the samples are checked, the reference is stored by a chain. */
+    /* If nothing can fail after the samples are checked, a chain stores the reference. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, half of the frame may be missing: copy all of it here. */
+    /* If config.parallel_for fails, parts of the stored frame may be missing: copy all of it here. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -23964,7 +24040,7 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return result;
 }
 
-/* ---- one reference against many ---- */
+/* ---- one reference with many distorted frames ---- */
 
 static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
@@ -23988,7 +24064,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts. On failure nothing changes; vmafgpu_push() reports the error. */
+/* Computes the sums of the next pair of all contexts. On failure nothing changes, and vmafgpu_push() reports the
+ * error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -24057,7 +24134,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Does nothing: the engine counts the history. */
+/* Does nothing: the engine counts the references before a pair. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -24066,12 +24143,12 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
-/* Whether a base is kept, for edits or for maps. */
+/* Whether the context stores a base, for edits or for maps. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size;
 }
 
-/* Return the number of map blocks per row and in total; 0 if there are no maps. */
+/* The next two functions return the number of map blocks per row and in total, or 0 if there are no maps. */
 static int vmafgpu__map_across(const vmafgpu_config *c) {
     return c->map_block_size ? vmafgpu__divide_up(c->width, c->map_block_size) : 0;
 }
@@ -24138,7 +24215,7 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with `head`. `head` also receives the pointers. */
+/* Lays out all memory of the backend as one block, which begins with *head. *head receives the pointers. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -24257,7 +24334,8 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns the number of positions to collect first: all before this one, since a pair is scored when submitted. */
+/* Returns how many positions must be collected first: all before this one, since a pair is scored when it is submitted.
+ * For a lent pair, CPU_PAIRS - 1 pairs before it can still be pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24268,7 +24346,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends planes for the caller's frames. A push reads them like any other frame, before it returns. */
+/* Lends buffers for a pair. The push reads them like other frames, before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -24304,7 +24382,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, it closes everything; the next pair retries. */
+/* Opens the CPU backend after a GPU failure. If memory is short, the backend is closed, and the next pair tries
+ * again. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -24342,10 +24421,10 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
 VMAFGPU__COLD
 
 /* ================================================================================================
- * >>frame checks                                 whether the caller's frames can be read: pointers, pitches, memory
+ * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
- * Here is what all backends have in common. What a GPU cannot read: vmafgpu__why_unreadable() in >>gpu backend. Whether
- * memory is of the kind that the config promised: vmafgpu__check_memory_kind() in >>gpu frames.
+ * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend finds frames that a GPU cannot
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that memory is of the kind that the config states.
  */
 
 /* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
@@ -24459,7 +24538,7 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory are the ones lent for this position. The contents of all others are undefined. */
+/* Checks that frames in lent memory are the ones lent for this position. Other lent frames have undefined contents. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -24485,11 +24564,11 @@ VMAFGPU__COLD_END
 #ifndef VMAFGPU_NO_GPU
 
 /* ================================================================================================
- * >>lzma                                         kernels as they are packed: LZMA's streams, and CRC-32
+ * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest are
- * bits of a range coder. The context of a bit selects its adaptive probability, in 1/2048. */
+/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest is the
+ * output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -24498,14 +24577,15 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* length - 2 is 8 or more; 16 or more */
+    uint16_t is_more[2]; /* whether length - 2 is at least 8; at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    uint16_t is_again[4][VMAFGPU__LZMA_STATES];  /* reuse a distance; not the last; not the 2nd; not the 3rd */
+    /* is_again[0]: a former distance is reused. The others: it is not the latest, not the 2nd, not the 3rd one. */
+    uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
     vmafgpu__lzma_lengths lengths[2];            /* with a new distance; with a former one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
@@ -24541,7 +24621,7 @@ static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
     return bit;
 }
 
-/* Decodes a number of `bits` bits, highest first. The context of each bit consists of the bits before it. */
+/* Decodes a number of `bits` bits, highest first. The context of a bit is the bits before it. */
 static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 1;
     for (int i = 0; i < bits; i++)
@@ -24560,8 +24640,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. If `is_expected`, bits of `expected`, the byte after the copied data, are context while they
- * agree. */
+/* Decodes a literal. If `is_expected`, the bits of `expected`, the byte after the copied data, are part of the context
+ * until a bit differs. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -24575,7 +24655,7 @@ static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_e
     return value & 255;
 }
 
-/* Decodes a length minus 2, the shortest one. */
+/* Decodes a length and returns it minus 2, the minimum length. */
 static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *lengths, unsigned position) {
     if (!vmafgpu__lzma_bit(s, &lengths->is_more[0]))
         return vmafgpu__lzma_number(s, lengths->few[position], 3);
@@ -24584,7 +24664,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance minus 1. The slot has the two highest bits; from slot 14 on only the lowest four have contexts. */
+/* Decodes a distance and returns it minus 1. The slot contains the two highest bits and the number of other bits. From
+ * slot 14 on, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -24619,7 +24700,7 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
     uint32_t last[4] = { 0, 0, 0, 0 }; /* former distances, minus 1 */
-    unsigned state = 0;                /* the latest symbols; below 7: the last was a literal */
+    unsigned state = 0;                /* kinds of the latest symbols; below 7 if the last one was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -24676,7 +24757,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu; /* for the next byte, and with one to three bytes after it */
+    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte before k bytes */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -24697,14 +24778,14 @@ static uint32_t vmafgpu__crc32(const void *data, size_t size) {
 VMAFGPU__COLD
 
 /* ================================================================================================
- * >>driver                                       a GPU vendor's API, found at run time
+ * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions, which a vendor fills from its library by name. Where the APIs differ in more than
- * names, the vendor has a function of its own (>>vendors). The rest of the engine does not depend on the vendor.
+ * The driver is a table of functions, which a vendor fills from its library by name. If the APIs differ in more than
+ * names, the vendor table has a function for it (>>vendors). The rest of the engine does not depend on the vendor.
  * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
-/* The same declarations as in windows.h, which may or may not be included. */
+/* These declarations are the same as in windows.h, which may or may not be included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24722,12 +24803,13 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #include <dlfcn.h>
 #endif
 
-/* Opens a library; with only_loaded, only if the process has loaded it already. With is_kept, it is never unloaded. */
+/* Opens a library. If only_loaded is set, the process must have loaded the library already. If is_kept is set, the
+ * library is never unloaded. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
     if (library && is_kept)
-        (void)LoadLibraryA(path); /* one reference more, which is never released */
+        (void)LoadLibraryA(path); /* one more reference, which is never released */
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
@@ -24790,8 +24872,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Name in the table, result, arguments, CUDA name, HIP name. NULL: not needed. A leading '?' marks functions that old
- * libraries may lack. Handles are opaque pointers, devices are ints, device addresses have 64 bits. */
+/* Each row contains the name in the table, the result, the arguments, the CUDA name and the HIP name. The name is NULL
+ * if the vendor does not need the function. A leading '?' marks functions that old libraries may lack. Handles are
+ * opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -24869,16 +24952,16 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is in flight; equal for both vendors. */
+/* Result of an event query while work is in flight, the same for both vendors. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
 
 /* Kernels for the driver to load, or a container of kernels for several devices. */
 typedef struct vmafgpu__image {
-    char *data; /* ends with NUL, because CUDA expects text; from the allocator */
+    char *data; /* allocated; ends with NUL, because CUDA expects text */
     size_t size;
-    const struct vmafgpu__blob *blobs; /* the compiled-in kernels, instead of `data` */
+    const struct vmafgpu__blob *blobs; /* compiled-in kernels, instead of `data` */
     char name[256];                    /* for messages */
 } vmafgpu__image;
 
@@ -24892,16 +24975,16 @@ typedef struct vmafgpu__vendor {
     int has_surfaces;                           /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;          /* compiled in; the last has no target; NULL: none */
+    const struct vmafgpu__blob *blobs;          /* compiled in; the last one has no target; NULL if none */
     int enter_function, copy_function;          /* functions that `enter` and `copy_rows` call, for messages */
-    size_t state_size;                          /* of the vendor's struct in vmafgpu__gpu's `state`; zero at first */
+    size_t state_size;                          /* of the vendor's struct, vmafgpu__gpu.state, initially zero */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* Acquires the device; `close` releases it. Returns 1 on success; on failure there may be a reason. */
+    /* open() acquires the device; returns 1 on success. On failure it may set `reason`. close() releases the device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
-    /* Make the device current on this thread; restore the previous one. */
+    /* enter() makes the device current on this thread; leave() restores the previous one. */
     int (*enter)(vmafgpu__gpu *g);
     void (*leave)(vmafgpu__gpu *g);
     /* Queries the properties of the current device; returns 1 on success. */
@@ -24911,10 +24994,11 @@ typedef struct vmafgpu__vendor {
                      size_t height, int is_on_peer, void *stream);
     /* Finds the device whose memory contains an address, if the driver reports it. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
-    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* or NULL */
-    /* Rates how well a blob for this target suits the device: 0 if it does not run, higher is better. */
+    const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
+    /* Returns how well a blob for this target suits the device: 0 if the blob does not run; higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. To keep the data, a vendor sets `data` to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. A vendor that keeps the data sets image->data to
+     * NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
@@ -24922,7 +25006,7 @@ typedef struct vmafgpu__vendor {
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* If the program has loaded a driver library already, its streams and addresses belong to that one. */
+    /* Prefer a driver library that the program has loaded already: the program's streams and addresses belong to it. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -24959,7 +25043,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct; their declarations are hidden in strict modes */
+    /* dladdr() and its struct are declared here, since strict modes hide their declarations. */
     struct {
         const char *file;
         void *base;
@@ -25014,8 +25098,8 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file beside this code or the running program, or where `make install` puts it: in ../lib/vmafgpu from there,
- * or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is none. */
+/* Finds a file in the folder of this code or of the running program, or where `make install` puts it: in ../lib/vmafgpu
+ * relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is no such file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last folder is for libraries in lib/x86_64-linux-gnu. */
@@ -25041,28 +25125,29 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 #endif
 }
 
-/* ---- blobs: kernels for many devices in one place, compressed, each with a checksum ----
+/* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
  * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
- * size of the stream (0 if the blob is in the stream of the previous blob), the CRC-32 of the stream, and the offset
- * and size of the blob in the unpacked stream. In compiled-in kernels the descriptions are a table and the streams are
- * text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
+ * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
+ * is 0 if the blob is in the stream of the previous blob. In compiled-in kernels the descriptions are a table and the
+ * streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
 
-/* An LZMA stream contains the blobs of similar devices in a row. It is unpacked up to the end of the wanted blob. */
+/* An LZMA stream contains the blobs of similar devices, one after another. It is unpacked up to the end of the wanted
+ * blob. */
 typedef struct vmafgpu__blob {
-    char target[16];               /* "sm_90": machine code; "ptx_80": PTX for 8.0 and later; "gfx1100" */
+    char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: rows of VMAFGPU__TEXT_ROW characters and NUL */
+    uint32_t is_text, packed_size; /* is_text: the stream is rows of TEXT_ROW characters and NUL */
     uint32_t crc;                  /* of the packed stream */
-    uint32_t at, size;             /* unpacked */
+    uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
 
 enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 24,
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for each four bytes; C99 allows strings of 4095 */
+    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 limits strings to 4095 */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -25075,7 +25160,8 @@ static int vmafgpu__is_container(const vmafgpu__image *image) {
     return image->size >= sizeof mark - 1 && !memcmp(image->data, mark, sizeof mark - 1);
 }
 
-/* Reads the descriptions of a container; returns the number of blobs, or -1 if it is truncated or damaged. */
+/* Reads the descriptions of a container. Returns the number of blobs, or -1 if the container is truncated or
+ * damaged. */
 static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *blobs) {
     const char *data = image->data;
     const size_t size = image->size;
@@ -25109,7 +25195,7 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
 }
 
 /* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
- * without '?' and '\\', which have a meaning of their own in C strings. */
+ * without '?' and '\\', which are special in C strings. */
 static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     const char *row = (const char *)rows;
     for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
@@ -25127,7 +25213,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Unpacks the k-th blob to an image; sets `reason` if it is damaged or memory is short. */
+/* Unpacks the k-th blob to an image. Sets `reason` if the blob is damaged or memory is short. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
                            char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -25172,7 +25258,7 @@ static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *ima
     return VMAFGPU_OK;
 }
 
-/* Returns VMAFGPU_ERROR_NOT_FOUND without a message if there is no such file. */
+/* Reads an image from a file. Returns VMAFGPU_ERROR_NOT_FOUND without a message if the file cannot be opened. */
 static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image, const char *path) {
     vmafgpu_result result = VMAFGPU_ERROR_NOT_FOUND;
     FILE *file = fopen(path, "rb");
@@ -25213,7 +25299,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Explains why there is no image, before any image has been tried. */
+/* Sets `reason` to the message for the case that there is no image to try. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -25224,7 +25310,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. This check avoids starting the driver, which is slow. */
+/* Whether there is an image to try. Without an image there is no need to start the driver, which is slow. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -25237,24 +25323,24 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 }
 
 /* ================================================================================================
- * >>gpu                                          the backend on a GPU
+ * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
  * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
  * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
- * turn. The host waits only if the oldest slot is needed again while it is running.
+ * turn. The host waits only if the next slot is still running.
  *
- * Everything submitted (seeds, pairs, tails) has a position: collected <= retired <= launched <= submitted. The sums of
- * positions below `retired` are on the host.
+ * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
+ * launched <= submitted. The sums of positions below `retired` are on the host.
  *
  * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * reads the frames before; the ring of distorted frames has `in flight`. Both exist on the device, and in pinned host
- * memory for frames from pageable memory. A plane is overwritten only after everything that reads it is retired. The
- * pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
+ * also reads earlier references. The ring of distorted frames has `in flight` planes. Both exist on the device, and in
+ * pinned host memory for frames from pageable memory. A plane is overwritten only after everything that reads it is
+ * retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
 typedef struct vmafgpu__feature_device_state {
-    const vmafgpu__gpu_feature *feature; /* NULL: the context does not use this feature */
+    const vmafgpu__gpu_feature *feature; /* NULL if the context does not use this feature */
     void *functions[VMAFGPU__MAX_FUNCTIONS];
     int resident[VMAFGPU__MAX_FUNCTIONS];
     size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
@@ -25264,8 +25350,8 @@ typedef struct vmafgpu__feature_device_state {
 /* The kernels of the image, and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* luma, chroma; then both from surfaces */
-    void *surfaces;  /* of YUV */
+    void *pixels[4]; /* for luma, for chroma; then both for surfaces */
+    void *surfaces;  /* for YUV frames in surfaces */
     size_t transfer; /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
@@ -25276,23 +25362,23 @@ typedef struct vmafgpu__kernels {
 typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted; /* for the CPU if the GPU fails and `memory` is readable */
     int has_distorted;
-    int packed[2]; /* they are in our planes and known to be legal */
+    int packed[2]; /* whether each frame is in our planes, with legal samples */
     int history;
 } vmafgpu__item;
 
 /* The results of the GPU for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* illegal samples: bit 0 reference, 1 distorted; 2, 3 the same for chroma */
+    uint32_t illegal; /* bits for illegal samples: 0 reference, 1 distorted, 2 and 3 their chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
     void *streams[VMAFGPU__STREAMS];
-    void *arrived, *done;           /* events: frames are on the device; the batch is done */
+    void *arrived, *done;           /* events: all frames are on the device; the batch is done */
     void *branch[VMAFGPU__STREAMS]; /* events: a stream is done; none for the first stream */
     uint64_t scratch;               /* this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results; /* pinned; sums and `illegal` of each pair, `claimed`, words of each pair */
+    unsigned char *results; /* pinned: sums of all pairs, `illegal` of all, `claimed`, words of all */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
@@ -25313,25 +25399,25 @@ typedef struct vmafgpu__slot {
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void *state; /* of the vendor, after this struct */
+    void *state; /* the vendor's struct, after this one */
     void *library, *module;
     int device, has_device, is_inside;
     char name[128], architecture[32]; /* "gfx1100"; "sm_90" */
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a call failed; the note explains which */
-    int is_drained; /* and none of our work runs on it any more */
+    int is_dead;    /* a call failed; the note names it */
+    int is_drained; /* after that, none of our work runs on the device */
 
     int batch, queue;
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
-    int keeps_chroma;         /* a pair also depends on the previous reference's chroma */
+    int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
     int flight;               /* maximum number of pairs in flight */
     int ring, distorted_ring; /* planes of references and of distorted frames */
     int sample_bytes;         /* of packed planes */
     int is_plain;             /* the caller's samples have the packed form */
-    int is_packed;            /* and their planes can be read in place */
+    int is_packed;            /* is_plain, and the caller's planes can be read in place */
     int is_checked;           /* samples can be illegal */
     int has_surfaces;         /* frames may be surfaces and arrays */
     size_t results_size;
@@ -25339,7 +25425,7 @@ struct vmafgpu__gpu {
     int word_count;             /* per pair */
     size_t chroma_width;        /* bytes per row of a chroma plane */
     vmafgpu__lent_layout plane; /* layout of our copies of frames, on host and device */
-    size_t frame_size;          /* bytes of such a copy; without chroma if that is never copied */
+    size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
     uint64_t memory; /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
@@ -25349,7 +25435,7 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single; /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept; /* pageable; copies of frames in pinned memory, which the caller reuses */
+    unsigned char *kept; /* pageable; copies of frames in the caller's pinned memory */
 
     vmafgpu__item *items;       /* [ring] */
     vmafgpu__outcome *outcomes; /* [ring] */
@@ -25365,7 +25451,7 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend computes it. */
+/* Fills a map in host memory with NaN, because no backend will compute it. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
@@ -25408,7 +25494,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Every entry point makes the device current; leaving restores the caller's device. */
+/* Makes the device current. Every entry point calls this, and vmafgpu__gpu_leave(), which restores the caller's
+ * device. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -25430,7 +25517,7 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* Waits until earlier batches no longer read the caller's frames; after a failure they may still run. */
+/* After a failure earlier batches may still run: waits until they no longer read the caller's frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -25490,8 +25577,8 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Lets the GPU read a device plane before the kernels run. It writes a packed copy to `to` unless that is 0, and sets
- * the bits `illegal` of the pair if a sample is illegal. */
+/* Lets the GPU read a device plane before the kernels run. The GPU writes a packed copy to `to` unless `to` is 0, and
+ * sets the bits `illegal` of the pair if a sample is illegal. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -25536,7 +25623,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills the launch arguments for all frames of one kind; returns their number. */
+/* Fills the launch arguments for all frames of one kind and returns the number of these frames. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -25698,8 +25785,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to its place in our copy.
- * With a negative pitch it copies row by row. */
+/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to our copy of the frame. If
+ * the pitch is negative, each row is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -25715,7 +25802,7 @@ static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *
 }
 
 /* ================================================================================================
- * >>gpu batches                                  kernels are found, and launched for the pairs of a slot
+ * >>gpu batches                                  launches for the pairs of a slot
  * ================================================================================================ */
 
 /* ---- the kernels of a batch ---- */
@@ -25769,7 +25856,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Repeats work of a feature for the pairs of a finished batch while it asks for that, before results are visible. */
+/* Recomputes pairs of a finished batch as long as the feature requests it. Results become visible only afterwards. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -25820,7 +25907,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* All streams start when the frames have arrived. The first one gets its work last and ends when all are done. */
+/* Launches the kernels of a batch. All streams start when the frames are on the device. The first stream gets its work
+ * last and waits for the others. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -25850,7 +25938,7 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses, for an image that has this form of kernels; returns their number. */
+/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns their number. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -25887,7 +25975,7 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) 
     return NULL;
 }
 
-/* Appends a part to a layout; returns its offset. */
+/* Appends a part to a layout and returns the offset of the part. */
 static size_t vmafgpu__append(size_t *size, size_t part) {
     const size_t at = *size;
     *size = (size_t)vmafgpu__round_up(at + part, 256);
@@ -25935,7 +26023,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory of the functions that need it, and finds how many of their blocks run at once. */
+/* Requests the shared memory of the functions that need it, and queries how many of their blocks run at once. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -25943,7 +26031,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* Kernels that the driver compiled from PTX may support only smaller blocks than machine code. */
+        /* A kernel that the driver has compiled from PTX may not support blocks as large as those of machine code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -25992,7 +26080,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* The previous frames that a pair depends on: two references, one distorted frame. Those not needed have no data. */
+/* The previous frames that a pair depends on: two references and one distorted frame. `data` is NULL if a frame is not
+ * needed. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
 /* Adds a pair, whose planes are being transferred, to the batch of the slot. */
@@ -26019,7 +26108,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame submitted earlier: in the current batch, or in its plane. */
+/* Finds a frame that was submitted earlier: in the current batch, or in its plane of the ring. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26055,8 +26144,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. `earlier` is the event of the previous batch if this batch
- * uses frames that were uploaded with earlier ones, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. `earlier` is an event of the previous batch if this batch uses
+ * frames that were uploaded with earlier batches, otherwise NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -26081,7 +26170,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         slot->imports.bit_depth = v->config.bit_depth;
         vmafgpu__gpu_launch(v, g->kernels.import, &shape, slot->streams[0], &slot->imports);
     }
-    /* After this wait the frames of all earlier batches have arrived too. */
+    /* After this wait the frames of all earlier batches are on the device, too. */
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
@@ -26101,7 +26190,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copies the frames that the next batch depends on, because the caller may overwrite the originals. */
+    /* Copy the frames that the next batch depends on, because the caller may overwrite the originals. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -26124,7 +26213,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
 
-/* Returns the words of a place in the ring; NULL if no feature has words. */
+/* Returns the words at a place in the ring, or NULL if no feature has words. */
 static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
@@ -26140,7 +26229,7 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest running batch if it is done; waits for it if `wait` is set. */
+/* Fetches the results of the oldest running batch if that batch is done. If `wait` is set, waits for the batch. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -26178,7 +26267,7 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the slot to fill; waits for its previous batch. */
+/* Returns the slot to fill, after waiting for its previous batch. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -26211,7 +26300,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0; /* previous frames that the CPU has */
+    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -26226,7 +26315,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* That pair fails itself, and vmafgpu__is_spoilt() discards this one. */
+        /* An illegal earlier frame: its own pair fails, and vmafgpu__is_spoilt() discards this one. */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -26235,13 +26324,13 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 }
 
 /* ================================================================================================
- * >>gpu frames                                   the caller's frames come to planes on the device
+ * >>gpu frames                                   frames to planes on the device
  * ================================================================================================ */
 
 typedef enum vmafgpu__staging {
-    VMAFGPU__STAGE_NONE,   /* the GPU copies it, or reads it in place */
-    VMAFGPU__STAGE_COPY,   /* it is copied to our plane and checked */
-    VMAFGPU__STAGE_CONVERT /* it is lent, so already in our plane, but not packed */
+    VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
+    VMAFGPU__STAGE_COPY,   /* the CPU copies the frame to our plane and checks it */
+    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is in our plane, but it is not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -26249,18 +26338,19 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* it belongs to a pair that is scored, so VIF reads it */
+    int is_scored;              /* the frame belongs to a pair that is scored, so VIF reads it */
     int has_chroma;             /* chroma is needed */
     uint32_t illegal;           /* bits to set in the outcome */
     int is_on_peer;             /* in memory of another GPU */
-    int was_packed;             /* it is packed whatever the config states */
-    int is_trusted;             /* it has been checked */
-    vmafgpu_frame surfaces;     /* created for its arrays */
-    /* Results: the frame for the CPU, whether it is our plane and known to be legal, and the addresses for kernels. */
+    int was_packed;             /* the frame is packed, whatever the config states */
+    int is_trusted;             /* the samples have been checked */
+    vmafgpu_frame surfaces;     /* surfaces created for the arrays of the frame */
+    /* Results. `use`: the frame for the CPU; is_ours: it is in our plane; is_packed: that plane is packed and legal.
+     * `target`: the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
-    int bad_row; /* first row with an illegal sample; atomic */
+    int bad_row; /* atomic: first row with an illegal sample */
     vmafgpu__target target;
 } vmafgpu__upload;
 
@@ -26302,9 +26392,9 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
-    int count, pieces; /* number of frames; pieces per frame */
-    int next;          /* next piece; atomic, so that slow threads take fewer */
-    int only_checks;   /* lent frames are checked completely before they are converted in place */
+    int count, pieces; /* `count`: number of frames; `pieces`: per frame */
+    int next;          /* atomic: next piece; slow threads process fewer pieces */
+    int only_checks;   /* only check lent frames, which are converted in place afterwards */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -26313,15 +26403,16 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
         seen = vmafgpu__atomic_get(&a->bad_row);
 }
 
-/* Copies data with non-temporal stores, because the GPU reads it next, and prefetches the next page, where hardware
- * prefetchers stop. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words; 0 without `words`. */
+/* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
+ * prefetchers stop at the end of a page. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if
+ * `words` is set, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be past the frame: prefetches do not fault. */
+        /* The address may be outside of the frame, since prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -26442,8 +26533,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
 }
 
 /* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
- * Returns the addresses for the kernels. If samples are unchecked, VIF checks those that it reads, an import the
- * others. */
+ * Returns the addresses for the kernels. Unchecked samples are checked by VIF if it reads them, otherwise by an
+ * import. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -26492,7 +26583,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes where needed and starts all transfers, unless the GPU failed or a frame is refused. */
+/* Copies frames to our planes if necessary, and starts all transfers unless the GPU has failed or a frame is
+ * refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -26529,7 +26621,8 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns the number of positions to collect first. Our planes stay in use until then: the CPU may need them. */
+/* Returns how many positions must be collected first. Our planes stay in use until then, because the CPU may need
+ * them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
@@ -26547,7 +26640,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends our planes of this position. */
+/* Lends our planes for this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -26563,7 +26656,7 @@ static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
 }
 
 /* ================================================================================================
- * >>gpu backend                                  what the backend table has of a GPU; its memory
+ * >>gpu backend                                  backend table of a GPU; memory
  * ================================================================================================ */
 
 /* ---- the backend ---- */
@@ -26624,7 +26717,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome, with their position if `item` has the frame in host memory. */
+/* Reports the illegal samples of an outcome, with their position if the frame of `item` is in host memory. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -26641,7 +26734,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
-/* Computes the values of a pair from the words that the kernels wrote. */
+/* Computes the values of a pair from the words that the kernels have written. */
 static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -26684,8 +26777,8 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* A detached pair uses the next slot alone; a batch being filled is launched first. It uses the planes of the next
- * position that is not lent, which are free until that pair is pushed. */
+/* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
+ * next position that is not lent. These planes are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -26728,7 +26821,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after those of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after the words of the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -26751,7 +26844,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* transfers of a batch that is discarded */
+    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -26761,7 +26854,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* Returns how many positions have been scored. */
+/* Returns how many leading positions have been scored. */
 static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
@@ -26772,8 +26865,8 @@ static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns how many positions no longer need the caller's frames. A frame in pinned memory is needed as long as a later
- * pair, up to `history` after it, may have to be computed on the CPU. */
+/* Returns how many leading positions no longer need the caller's frames. A frame in pinned memory is needed as long as
+ * one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -26786,7 +26879,7 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether frames are kept with chroma. If whole pairs are kept, their chroma will be checked again. */
+/* Whether copies of frames include chroma. If pairs are copied, their chroma is checked again. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -26815,7 +26908,8 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies these frames, so that the caller may reuse the frames of all scored pairs. */
+/* Copies the frames in pinned memory that later pairs depend on. Then the caller can reuse the frames of all scored
+ * pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
@@ -26848,7 +26942,7 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
-/* Explains why the GPU cannot read a frame in place; returns NULL if it can. */
+/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
@@ -26940,7 +27034,7 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
     }
 }
 
-/* Loads an image, or the best blob of it. */
+/* Loads an image or, if it is a container, its best blob. */
 static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
                                size_t size) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
@@ -26979,7 +27073,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns each extractor its words; returns the number of words per pair. */
+/* Assigns words to each extractor. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -26990,7 +27084,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out device and pinned memory for this queue length; sets the sizes, and the addresses once it is allocated. */
+/* Lays out device and pinned memory for this queue length. Sets the sizes and, once memory is allocated, the
+ * addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -27056,18 +27151,20 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer, so larger batches save the ends of launches, in a small part of memory. */
+     * device memory need no transfer. Then larger batches are faster, since there are fewer launches, and a part of the
+     * GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
         SHORTEST_QUEUE = 2,
         PART = 64,
-        LONG_RUN = 32
-    }; /* pairs in flight */
+        LONG_RUN = 32 /* pairs in flight */
+    };
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* so larger batches are possible */
-    /* With several GPUs a run is as long as the pairs in flight, and the references before it must be submitted too. So
-     * batches are longer; with more batches in flight there would be more streams than hardware queues. */
+    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
+    /* With several GPUs a run has as many pairs as are in flight, and the references before a run are also submitted.
+     * So longer runs save work. Batches are larger for this: with more batches in flight there would be more streams
+     * than hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit of device memory for the default batch and queue. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -27138,7 +27235,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Allocates everything on the device and for pairs in flight, except the kernels. The device must be current. */
+/* Allocates all memory, streams and events of the backend, except the kernels. The device must be current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
@@ -27175,7 +27272,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees what vmafgpu__gpu_furnish() allocated, even after a failure. Returns 1 if all calls succeeded. */
+/* Frees everything that vmafgpu__gpu_furnish() has allocated, even after a failure. Returns 1 if all calls succeed. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -27211,7 +27308,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the size of struct vmafgpu__gpu, the vendor's state and that of edits; sets the pointers of `g` if any. */
+/* Returns the total size of struct vmafgpu__gpu, the vendor's state and the state of edits. Sets the pointers of `g` to
+ * these unless `g` is NULL. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -27223,14 +27321,15 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 }
 
 /* ================================================================================================
- * >>gpu test                                     the self-test: some drivers compile wrongly, and some cards are broken
+ * >>gpu test                                     self-test of a GPU
  * ================================================================================================
- * Before the memory of a context is allocated, a context of the same kind scores a small picture with the same kernels.
- * The sums must be equal to those of the CPU.
+ * Before the memory of a context is allocated, a test context with the same features scores a small picture with the
+ * same kernels. The sums must be equal to those of the CPU.
  */
 
-/* Returns a sample of a test frame. The reference is noise; in stripes, the distorted frame replaces, mixes or enhances
- * it. For CAMBI most of the picture has bands. Rows below luma are chroma, which is noise. */
+/* Returns a sample of a test frame. The reference is noise. In stripes, the distorted frame replaces, mixes or
+ * amplifies this noise. If CAMBI is used, most of the picture contains bands instead. Rows below luma are chroma, which
+ * is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -27255,7 +27354,7 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
                                : (uint32_t)(enhanced<0 ? 0 : enhanced>(int32_t) most ? (int32_t)most : enhanced);
 }
 
-/* Draws a test frame, all `size` bytes with padding and chroma. */
+/* Draws a test frame: all `size` bytes, including padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
     const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes,
@@ -27287,7 +27386,8 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size; returns 0 if its features do not support it or would need other kernels. */
+/* Plans the context for another size. Returns 0 if the features do not support this size or would need other
+ * kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -27295,7 +27395,7 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window decides which kernels are used. */
+    /* The window determines which kernels are used. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
@@ -27308,8 +27408,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames `space` bytes apart; the distorted frame is last. Its rows are not aligned to 16 bytes, so that
- * the GPU has to import it. If pitch is 0, the frames are RGB. */
+/* Sets up test frames `space` bytes apart; the distorted frame is last. The rows of the distorted frame are not aligned
+ * to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -27326,7 +27426,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (cpu is 0) or the CPU; `sums` receives those of the last pair. */
+/* Scores the test frames on the GPU (cpu is 0) or the CPU. `sums` receives the sums of the last pair. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -27346,7 +27446,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames in arrays; only the import kernels differ. VMAFGPU_ERROR_BACKEND: no arrays. */
+/* Scores copies of the test frames in arrays; only the import kernels differ. Returns VMAFGPU_ERROR_BACKEND if the
+ * device does not support these arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -27437,7 +27538,7 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
         g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
 }
 
-/* Scores the test frames on both backends and compares them. If pitch is 0, they are RGB. */
+/* Scores the test frames on both backends and compares the results. If pitch is 0, the frames are RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch,
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -27497,7 +27598,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test on a context that is otherwise equal to `v`. The device must be current. */
+/* Runs the self-test on context `t`, which otherwise equals `v`. The device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -27585,7 +27686,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
 }
 
 /* ================================================================================================
- * >>gpu open                                     a GPU is found, tested and closed
+ * >>gpu open                                     search, test and closing of a GPU
  * ================================================================================================ */
 
 /* Whether a GPU that is being opened in the background is still needed. */
@@ -27622,7 +27723,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that is never unloaded is loaded only if there are kernels. Otherwise report a missing driver first. */
+    /* If the library would never be unloaded, load it only if there are kernels. Otherwise report a missing driver
+     * first. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -27657,9 +27759,9 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     if (!g)
         return;
     if (g->library) {
-        /* After a failure, too, free as much as possible. */
+        /* Free as much as possible, also after a failure. */
         const int is_inside =
-            /* The first failure may be an earlier error. */
+            /* Try twice, since the first call may report an earlier error. */
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);
         (void)vmafgpu__gpu_clear(v, is_inside);
         if (is_inside && g->module)
@@ -27727,7 +27829,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>vendors                                      what differs between NVIDIA and AMD
+ * >>vendors                                      differences between NVIDIA and AMD
  * ================================================================================================ */
 #ifdef VMAFGPU_NVIDIA_HEADER
 #include VMAFGPU_NVIDIA_HEADER
@@ -27737,7 +27839,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #endif
 
 /* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form that the image can have; its kernels show which one it has. */
+ * the best form that the image can have; the names of its kernels show which form it has. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -27872,7 +27974,7 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices of its major version and at least its minor version, PTX on all later devices. */
+/* Machine code runs on devices with its major version and at least its minor version. PTX runs on all later devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -27889,7 +27991,7 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete: `make blobs` appends a last line to it. */
+/* Whether PTX is complete: `make blobs` appends a comment as its last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
@@ -27906,7 +28008,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether the name at `at`, which follows ".entry " in PTX, is that of a wanted kernel. */
+/* Whether `at`, the text after ".entry " in PTX, begins with the name of a wanted kernel. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -28028,12 +28130,12 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* ---- AMD: images are code objects (ELF), one for each target; a bundle holds several ---- */
+/* ---- AMD: images are code objects (ELF), one for each target; a bundle contains several ---- */
 
 /* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
     int caller_device; /* of the calling thread */
-    int is_clean;      /* the thread had no error before it called us */
+    int is_clean;      /* the thread had no pending error before the call */
     char *image;       /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
@@ -28041,7 +28143,7 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Querying the error also starts the runtime. */
+/* Starts the runtime. Querying the pending error also starts it. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -28055,7 +28157,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors of our calls, such as that an event is not ready, so that the caller does not see them. */
+/* Clears errors of our calls, such as an event that is not ready, so that the caller does not see them. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -28093,7 +28195,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The struct of properties changed its layout with version 6 of the library. These are the offsets of what is read. */
+/* The layout of the struct of properties has changed in version 6 of the library. `layouts` contains the offsets of the
+ * fields that are read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -28122,14 +28225,14 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++; /* features follow, as in "gfx90a:sramecc+:xnack-" */
+        length++; /* a colon and features follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
     vmafgpu__message(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
                      version / 100000 % 100, version % 100000, g->architecture);
     g->context.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
-    /* Kernels for gfx9 have waves of 64 lanes, all others of 32. */
+    /* Kernels for gfx9 have waves of 64 lanes, and all others have waves of 32. */
     if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
     vmafgpu__message(reason, size, "device is not supported ('%s', waves of %d lanes)", g->architecture,
@@ -28144,7 +28247,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* In all versions the attributes begin with the kind of memory and the device. */
+/* The attributes begin with the kind of memory and the device in all versions of the library. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -28161,7 +28264,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether a target is that of the device. Features after a colon are ignored; the driver checks them. */
+/* Whether a target is the target of the device. Features after a colon are ignored; the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -28192,8 +28295,8 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang: a signature, the number of entries, then the offset, size
- * and name of each, such as "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle as written by clang. A bundle contains a signature, the number of entries,
+ * then the offset, size and name of each entry. An example of a name is "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -28213,7 +28316,7 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle by its code object for the device; returns 0 and a reason if there is none. */
+/* Replaces a bundle by its code object for the device. If there is none, returns 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -28329,7 +28432,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows; returns VMAFGPU_ERROR_BACKEND with a note if none can be used. */
+/* Opens a GPU that the config allows. If none can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
@@ -28355,14 +28458,14 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, with
- * a backend. Units get runs of consecutive positions, GPUs in turn. A submitted frame has a place in its unit. The
- * first pairs of a run depend on references before the run. These are handed over: when they are submitted to their own
- * unit, they are also submitted to the unit of the later run, so no frame has to be kept. Their places precede those of
- * the run, and their sums are dropped.
+ * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context with its own backend and
+ * otherwise like the caller's. Units get runs of consecutive positions, and GPUs get them in turn. Each submitted frame
+ * has a place in its unit. The first pairs of a run depend on references before the run. These references are handed
+ * over: they are submitted to their own unit and to the unit of the later run, so no frame has to be kept. Their places
+ * precede those of the run, and their sums are discarded.
  *
- * Runs are dealt as far ahead as handing over and lending need. A dealt run never changes its unit. If a GPU fails, the
- * CPU scores its runs (vmafgpu__take_over()), and it gets no further runs while another GPU works.
+ * Runs are dealt as far ahead as handing over and lending require. A dealt run never changes its unit. If a GPU fails,
+ * the CPU scores the runs of that GPU (vmafgpu__take_over()), which gets no further runs while another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -28374,17 +28477,17 @@ typedef struct vmafgpu__unit {
 /* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
     int unit;
-    int handed;         /* references handed over, 0..2 */
+    int handed;         /* number of references handed over, 0..2 */
     int64_t first, end; /* positions */
     int64_t place;      /* of the first position */
 } vmafgpu__deal;
 
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
-    vmafgpu *context; /* the future unit; NULL if none is being opened */
+    vmafgpu *context; /* the future unit, or NULL */
     char *borrowed;   /* copies of the data that its config points to */
     vmafgpu_result result;
-    int is_over; /* atomic */
+    int is_over; /* atomic: the thread has finished */
 #ifndef VMAFGPU_NO_THREADS
     vmafgpu__thread thread;
 #endif
@@ -28395,10 +28498,10 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* in `deals`: that of the next position to collect; one past the last */
+    int64_t oldest, newest;                  /* indices of deals: of the next position to collect; after the last */
     int64_t submitted, collected;            /* positions */
     char name[256];                          /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0]: in the background */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0] also in the background */
 };
 
 /* ---- units ---- */
@@ -28449,7 +28552,7 @@ static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     return result;
 }
 
-/* Sets the device name: "NVIDIA H200", "NVIDIA H200 x2", "NVIDIA H200, NVIDIA H100". */
+/* Sets the device name, such as "NVIDIA H200", "NVIDIA H200 x2" or "NVIDIA H200, NVIDIA H100". */
 static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
     const char *first = f->units[0].context->gpu->name;
     int is_same = 1;
@@ -28477,7 +28580,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread; returns its context, whether or not it could be opened. */
+/* Waits for the thread. Returns its context, whether or not the context could be opened. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -28486,7 +28589,7 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* Copies the texts and kernels of the config, because the caller's may be freed after vmafgpu_open(). */
+/* Copies the texts and kernels of the config, because the caller may free the originals after vmafgpu_open(). */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -28511,7 +28614,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU opened in the background to the units, or notes why there is none. `wait`: waits for the thread. */
+/* Adds the GPU that was opened in the background to the units, or sets the note. Waits for the thread if `wait` is
+ * set. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -28525,7 +28629,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* without threads, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if no threads can be started, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -28534,7 +28638,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
-/* Starts to open the GPU in the background; returns 0 if that is impossible. */
+/* Starts to open the GPU in the background. Returns 0 if that is impossible. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -28550,7 +28654,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts to open all of config.gpu.devices except the first. The first GPU calls this from the thread that opens it. */
+/* Starts to open all of config.gpu.devices except the first. The first unit calls this when its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -28570,7 +28674,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context that a thread has opened or failed to open for device i; NULL if the caller must open it. */
+/* Returns the context that a thread has opened, or has failed to open, for device i. Returns NULL if the caller must
+ * open the device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -28578,7 +28683,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
     vmafgpu *t = vmafgpu__end_opening(v, o);
     *result = o->result;
     if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
-        vmafgpu__end_unit(v, t); /* the thread tried any vendor; all GPUs must be of the first GPU's vendor */
+        vmafgpu__end_unit(v, t); /* the thread has tried all vendors, but all GPUs must have the vendor of the first */
         return NULL;
     }
     if (t->error[0])
@@ -28605,13 +28710,13 @@ static void vmafgpu__end_openings(vmafgpu *v) {
 }
 #endif
 
-/* ---- the deal ---- */
+/* ---- runs and their units ---- */
 
 static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run: working GPUs in turn; if there is none, the last unit continues. */
+/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the last unit continues. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -28620,8 +28725,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run: the pairs in flight of a GPU, in whole batches including the references handed over, so
- * that one GPU computes while others are filled. The CPU gets single pairs, because a GPU may be open next. */
+/* Returns the length of a run. The run of a GPU and the references handed over to this GPU fill all its batches in
+ * flight. So this GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open for
+ * the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -28630,7 +28736,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until one contains the position. Another unit gets a run only if references can still be handed over. */
+/* Deals runs until a run contains the position. A run goes to another unit only if references can still be handed
+ * over. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -28665,7 +28772,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit or gets a reference there; NULL if not dealt yet or collected. */
+/* Returns the run of a place of a unit, which may be the place of a reference handed over. Returns NULL if the run is
+ * not dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -28675,14 +28783,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether the reference at this place is handed over. */
+/* Whether the place of a unit is that of a reference handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Returns the number of positions that must be collected before a unit can accept a place. References handed over do
- * not count: their sums can be dropped at any time. */
+/* Returns how many positions must be collected before a unit can accept a place. References handed over do not count:
+ * their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -28697,7 +28805,7 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns the number of positions that must be collected first. It also deals the runs. */
+/* Returns how many positions must be collected first. This function also deals the runs. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -28715,7 +28823,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
 }
 
 /* ================================================================================================
- * >>fleet backend                                what the backend table has of several backends
+ * >>fleet backend                                backend table of a fleet
  * ================================================================================================ */
 
 /* Copies the error message of a unit. */
@@ -28734,7 +28842,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* drop the sums of references handed over */
+    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of references handed over */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -28742,7 +28850,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Finds frames in the memory of another GPU than the unit's, and sets the bits vmafgpu__job.peer. */
+/* Sets the bits vmafgpu__job.peer for frames in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -28763,13 +28871,14 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in planes lent by the unit, which has converted them to the packed form. */
+/* Whether a frame is in lent buffers of the unit, which has converted them to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. This must succeed, so it retries without config.parallel_for. */
+/* Submits a reference to the unit of a later run. This must succeed, so a failed call is repeated without
+ * config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -28827,7 +28936,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
         if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
-    if (position + 1 == own->end && t->gpu) { /* the batch is unlikely to be filled soon */
+    if (position + 1 == own->end && t->gpu) { /* the next pairs go to other units: launch the incomplete batch */
         vmafgpu__gpu_enter(t);
         vmafgpu__launch_filling(t);
         vmafgpu__gpu_leave(t);
@@ -28849,7 +28958,7 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until the references handed over have arrived, because their frames are borrowed too. */
+/* Waits until all references handed over are on their GPUs, because the caller may reuse their frames. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -28860,8 +28969,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many leading positions have frames that no unit needs. A run does not depend on earlier runs of its
- * unit. */
+/* Returns how many leading positions have frames that no unit needs any more. Runs do not depend on earlier runs of
+ * their unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -28894,7 +29003,7 @@ static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
     return 0;
 }
 
-/* Whether a GPU gets the first pair. */
+/* Whether the first unit is a GPU. */
 static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
     return f->units[0].context->gpu != NULL;
 }
@@ -28906,7 +29015,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a device frame; the first GPU decides for all. */
+/* Checks a device frame. The check of the first GPU applies to all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -28938,7 +29047,7 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* Describes the first GPU that works, or the first one if all have failed. The backend name is that of the unit for the
+/* Describes the first GPU that works, or the first GPU if all have failed. The backend name is that of the unit for the
  * next pair; a failed GPU is ignored while others work. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
@@ -28966,7 +29075,7 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. The planes up to its last lent place are in use. */
+/* Scores a single pair on the unit of the next position. Planes up to the last lent place of that unit are in use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29016,7 +29125,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th of config.gpu.devices. With threads, opening the first one starts those that open the others. */
+/* Opens the i-th of config.gpu.devices. If threads are available, opening the first device starts threads that open the
+ * others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -29052,8 +29162,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all of config.gpu.devices, or with VMAFGPU_ALL_DEVICES those that work. Returns VMAFGPU_ERROR_BACKEND with a
- * note if there is none, or if one of a list fails. */
+/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. Returns VMAFGPU_ERROR_BACKEND and
+ * sets the note if no GPU works, or if a GPU of the list fails. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29078,7 +29188,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     return vmafgpu__fleet_furnish(v);
 }
 
-/* Opens the CPU, and starts to open a GPU in the background. */
+/* Opens the CPU backend, and starts to open a GPU in the background. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     (void)v;
@@ -29093,7 +29203,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* so that a pair is short when the GPU becomes ready */
+        t->config.threads = t->config.gpu.copy_threads; /* with all threads, a pair ends soon after the GPU is open */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -29101,7 +29211,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* Opens a fleet; returns VMAFGPU_AGAIN if that is impossible but not required. */
+/* Opens a fleet. Returns VMAFGPU_AGAIN if that is impossible, but not required. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
@@ -29143,7 +29253,7 @@ VMAFGPU__COLD_END
 VMAFGPU__COLD
 
 /* ================================================================================================
- * >>table                                        the list of features
+ * >>table                                        list of features
  * ================================================================================================ */
 /* Column names are looked up in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
@@ -29156,7 +29266,7 @@ static const vmafgpu__feature vmafgpu__features[] = {
 enum { VMAFGPU__FEATURES = sizeof vmafgpu__features / sizeof *vmafgpu__features };
 typedef char vmafgpu__features_fit[(int)VMAFGPU__FEATURES <= (int)VMAFGPU__MAX_FEATURES ? 1 : -1];
 
-/* Returns NULL if there is no feature of this name. */
+/* Returns the feature with this name, or NULL. */
 static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const char *end) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++)
         if (vmafgpu__text_equal(name, end, vmafgpu__features[i].name))
@@ -29164,7 +29274,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* Finds the feature and the column for an input name of a model. */
+/* Returns the feature for an input name of a model, and the column of the feature in *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
         const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be on by default */
@@ -29196,7 +29306,7 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
 }
 
 /* ================================================================================================
- * >>scores                                       rows, readiness, prediction, pooling
+ * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
 /* Returns the chunk of row r of the score list; chunk k has 64 << k rows. */
@@ -29290,7 +29400,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not computed yet, with a NaN of special bits. */
+/* Marks values as not computed yet, by a NaN with special bits. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -29320,26 +29430,26 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* Returns how many frames after a failed one have no score because of it. */
+/* Returns how many frames after a failed frame have no score because of the failure. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* Whether a frame has no score because it failed, or a frame that it depends on. Only the last failure is stored. That
- * is sufficient, because no more frames than motion looks ahead are collected before a row is emitted. */
+/* Whether a frame has no score because this frame, or a frame that it depends on, has failed. Only the last failure is
+ * stored. This is sufficient: a row is emitted before more frames are collected than motion looks ahead. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
 }
 
-/* Appends the value of a temporal extractor for the frame at that position, which must be the next one. */
+/* Appends the value of a temporal extractor for the frame at `position`, which must be the next position. */
 static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                 int64_t position, vmafgpu__temporal_state *temporal_state) {
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
-/* Completes the row of a single pair from its sums. `position` is 1 with a previous reference, otherwise 0. `after` has
- * the sums of the following reference, or is NULL. */
+/* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
+ * `after` contains the sums of the following reference, or is NULL. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -29360,8 +29470,8 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live these are computed on a copy of the state, as for
- * the last frame of a clip; the state itself continues with the values that the whole clip has. */
+/* Writes the temporal features of the next position. With config.live they are computed from a copy of the state, as
+ * for the last frame of a clip. The state itself continues with the values of the whole clip. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -29375,7 +29485,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes the positions whose temporal features are known, in order; predicts and delivers scored pairs. */
+/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs, and
+ * passes them to config.on_score. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -29421,7 +29532,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Collects the sums of the frames that the backend has finished; waits for those before position `until`. */
+/* Collects the sums of the frames that the backend has finished. Waits for the frames before position `until`. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -29444,7 +29555,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* Another pair may fail before this row is emitted, and only the last failure is stored. */
+            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result is
+             * only the last one. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -29460,21 +29572,21 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>edits                                        what other samples in a rectangle change
+ * >>edits                                        sums of a changed rectangle
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of the samples that depend on the rectangle, plus the new ones. The level's own functions compute both.
- * A TILE is the part of a picture around the changed samples. It is scored like a small picture; the base and all
- * candidates are distorted pictures of one job. At an edge of the tile that is not an edge of the picture, reflection
- * is wrong, for the base and the candidates alike. Tiles are so large that no sample that depends on the rectangle
- * reads across such an edge. So the difference is exact.
+ * contributions of samples that depend on the rectangle, plus the new ones. The functions of the instruction set level
+ * compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture. The base
+ * and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this is also
+ * an edge of the picture. It is equally wrong for the base and the candidates. Tiles are so large that no sample that
+ * depends on the rectangle also depends on reflection at such an edge. So the difference is exact.
  *
- * If the columns or rows first..end-1 of the input of a scale change, these change in the scale (reflection adds
- * nothing):
+ * If columns or rows first..end - 1 of the input of a scale change, the following change in the scale. Reflection does
+ * not add others.
  *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
  *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are kept. The base is in the planes of the CPU backend:
+ * ADM sums are rounded per row, so the row sums of the base are stored. The base is in the planes of the CPU backend:
  * luma of the pair, VIF pictures, ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
@@ -29490,8 +29602,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all of one rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* pixels; for smaller frames tiles have the frame's width or height */
+    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all with the same rectangle */
+    VMAFGPU__EDIT_SMALL = 64     /* up to this width or height in pixels, a tile covers the whole frame */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -29512,10 +29624,10 @@ typedef struct vmafgpu__editor {
     vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* of the whole frame with each candidate */
     vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
     void *vif_scratch, *adm_scratch;
-    void *map_scratch;            /* for the plain C code of ADM, frame width */
-    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF, frame width */
-    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it were the reference; kept zero */
-    vmafgpu_block *blocks;        /* a row of blocks, if only shares are wanted */
+    void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
+    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
+    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it equalled the reference; zero between uses */
+    vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -29531,9 +29643,9 @@ struct vmafgpu__edits {
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: first edit not taken yet; atomic */
+    int count, next; /* next: atomic, first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed; `count` and `next` are then rows of blocks. */
+    /* The map being computed. For a map, `count` and `next` are numbers of rows of blocks. */
     vmafgpu_block *blocks;
     float *shares;                  /* instead of `blocks` */
     double slopes[VMAFGPU__SLOPES]; /* of the base */
@@ -29575,7 +29687,7 @@ static unsigned char *vmafgpu__tile_sample(const vmafgpu__tile *t, int x, int y,
     return t->data + (y - t->at.of[1].first) * t->pitch + (ptrdiff_t)(x - t->at.of[0].first) * element;
 }
 
-/* Copies the samples at r between tiles that both contain them. */
+/* Copies the samples in rectangle r from one tile to another. Both tiles must contain r. */
 static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *from, const vmafgpu__rect *r,
                                int element) {
     const size_t size = (size_t)(vmafgpu__range_size(r->of[0]) * element);
@@ -29584,7 +29696,7 @@ static void vmafgpu__copy_rect(const vmafgpu__tile *to, const vmafgpu__tile *fro
                vmafgpu__tile_sample(from, r->of[0].first, y, element), size);
 }
 
-/* ---- the base's planes ---- */
+/* ---- the planes of the base ---- */
 
 static vmafgpu__tile vmafgpu__edit_luma(const vmafgpu__cpu *cpu, int frame) {
     return vmafgpu__tile_of(cpu->staging_buffer[frame], (ptrdiff_t)cpu->row_bytes);
@@ -29608,7 +29720,7 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the samples that the statistics of a changed range depend on, and some more to start at an even one. */
+/* Returns the range of samples that the statistics of a changed range depend on. The range starts at an even sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -29693,13 +29805,13 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* Returns the input samples of a scale that these coefficients cover. */
+/* Returns the range of input samples of a scale that the coefficients `bands` cover. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes: two more on either side, of which the outer ones are wrong. If the
- * band is too small for that, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes, with two more coefficients on either side. The outer ones of these are
+ * wrong. If the border of the band is too small for them, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -29709,7 +29821,7 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: row sums if it has a region, and low-pass bands of the candidates if `makes_low`. */
+/* Computes a tile of bands: row sums if has_region, and low-pass bands of the candidates if makes_low. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29726,7 +29838,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Borders that exclude everything, or the margin of the tile. */
+    /* Without a region, the borders exclude everything. Otherwise they are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -29752,7 +29864,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum to a sum of the frame. If `commits`, the row sum of the base changes too. */
+/* Adds the change of a row sum to a sum of the frame. If `commits` is set, the row sum of the base also changes. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -29792,7 +29904,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* Near the edges of the frame the next scale needs bands outside the tile of the region. */
+        /* One tile is enough unless the next scale needs bands outside of it, which happens near the edges of the
+         * frame. */
         const int at_once =
             has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
         for (int i = 0; i < 2; i++) {
@@ -29818,8 +29931,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 }
 
 /* ================================================================================================
- * >>edit figures                                 what edits and blocks come to: from sums to predictions, gradients
- * and maps ================================================================================================ */
+ * >>edit figures                                 predictions, gradients, maps
+ * ================================================================================================ */
 
 static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vmafgpu__sums *sums) {
     vmafgpu_edit_sums out;
@@ -29878,7 +29991,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* Sets the parameters of a motion input for a live pair, if the column is one. */
+/* If the column is a motion feature, sets the parameters of this input for a live pair. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -29958,7 +30071,7 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
 }
 
 /* Returns the prediction of the first model before transform and clip, for the changes `words` of the sums, or for the
- * base if they are NULL. x receives the normalised inputs. */
+ * base if `words` is NULL. x receives the normalised inputs. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -29978,7 +30091,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes all columns of the base for other sums. */
+/* Computes all columns of the base with the sums of an edit instead. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30018,7 +30131,7 @@ VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafg
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* Computes the derivative of the prediction by each sum; returns the prediction. */
+/* Computes the derivative of the prediction with respect to each sum. Returns the prediction. */
 static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
@@ -30050,13 +30163,14 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks per scale; these are not rounded. */
+/* Computes the unit of the ADM sums of blocks for each scale. These sums are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* Adds the VIF sums of a row of blocks, of the base and of the reference compared with itself. */
+/* Adds the VIF sums of a row of blocks: those of the base to `blocks`, and those of the reference compared with itself
+ * to `ideal`. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30101,7 +30215,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Adds the ADM sums of a row of blocks, not rounded, of the base or of the reference compared with itself. */
+/* Adds the ADM sums of a row of blocks, without rounding: those of the base to `blocks` or, if is_ideal, those of the
+ * reference compared with itself to `ideal`. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30155,7 +30270,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Processes rows of blocks, each by one thread, until all are taken. */
+/* Processes rows of blocks until none is left. Each row is computed by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -30183,7 +30298,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map to `blocks`, or only its shares to `shares`. */
+/* Computes a map and writes it to `blocks`, or only its shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -30197,7 +30312,7 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
 }
 
 /* ================================================================================================
- * >>edit calls                                   edits are checked, tried and become part of the base
+ * >>edit calls                                   checks, tries, commits
  * ================================================================================================ */
 
 /* ---- edits ---- */
@@ -30261,7 +30376,8 @@ static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each edit of one rectangle. If `commits`, the single edit becomes part of it. */
+/* Computes the sums of the base with each of several edits of the same rectangle. If `commits` is set, the only edit
+ * becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -30290,7 +30406,7 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, from this one on, have the same rectangle and are processed together. */
+/* Returns how many edits, from `first` on, have the same rectangle and are processed together. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -30353,7 +30469,7 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-/* `unused` is an editor to write to while memory is only counted. */
+/* Lays out the memory for edits. While memory is only counted, pointers are written to the editor `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
@@ -30400,7 +30516,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns the extractor of a feature that the first model uses; otherwise the first one, or NULL if there is none. */
+/* Returns the extractor of a feature that the first model uses, or else the first extractor of the feature, or NULL. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30416,7 +30532,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* Target of writes while memory is only counted; too large for the stack. */
+/* Structs to write to while memory is only counted. They are too large for the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -30465,7 +30581,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
-    if (v->edits_on_gpu) { /* motion ignores the distorted frame */
+    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -30517,7 +30633,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
 /* Resets the result of edit i before it is scored, or if it is not scored. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
-    if (result != VMAFGPU_OK) /* otherwise they will be overwritten */
+    if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
         memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
@@ -30587,13 +30703,13 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is the content of the slot that scored it: our planes, and the VIF pictures and ADM low-pass bands in its
- * scratch memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits
- * are processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to
- * the plane of the base, which is then scored again, so the state equals that of a new base.
+ * The base is in the slot that has scored it: our planes, and the VIF pictures and ADM low-pass bands in scratch
+ * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
+ * processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to the
+ * plane of the base. Then the base is scored again, so the state equals that of a new base.
  */
 
-/* Edits in flight; each lane has a stream. Pinned memory contains edits, samples and records. */
+/* Each lane of edits in flight has a stream. Its pinned memory contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
@@ -30627,7 +30743,7 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 typedef struct vmafgpu__edit_lane {
     uint64_t device[4]; /* edits, samples, records, scratch */
     unsigned char *pinned[3];
-    int count;  /* in flight */
+    int count;  /* edits in flight */
     int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
@@ -30636,14 +30752,14 @@ struct vmafgpu__gpu_edits {
     size_t sample_space, scratch_space; /* per lane */
     int words;
     uint64_t rows;                   /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, per variant, then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, per variant */
+    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, for each variant; then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, for each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
     int map_space;
     void *mapped; /* event: the latest map of a pair is done; NULL if config.map_block_size is 0 */
-    void *scored; /* event: its input is complete; NULL if config.map_block_size is 0 */
+    void *scored; /* event: the input of a map is complete; NULL if config.map_block_size is 0 */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
     int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
@@ -30672,7 +30788,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Returns the scratch bytes of an edit of this size, and lays out its pictures. */
+/* Lays out the pictures of an edit of this size. Returns the size of its scratch memory in bytes. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -30693,7 +30809,7 @@ static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_ba
     return vmafgpu__round_up(size, 16);
 }
 
-/* Returns how many numbers the table of support vectors has. */
+/* Returns the number of entries of the table of support vectors. */
 static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     int rows = 0;
     for (int i = 0; svm && i < svm->sv_count; i++)
@@ -30701,7 +30817,7 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the bytes for VMAFGPU__EDITS_AT_ONCE items of one size, limited to `most` bytes or a single item. */
+/* Returns the bytes for EDITS_AT_ONCE items of `one` bytes: at most `most` bytes, unless a single item is larger. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
@@ -30712,7 +30828,7 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out the memory for edits and maps, starting at these offsets. */
+/* Lays out the memory for edits and maps after the memory that is already used. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -30784,7 +30900,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Chooses tiles for this many columns and rows: threads, shared memory, and the grid except its depth. */
+/* Chooses tiles that cover this many columns and rows. Sets the threads, the shared memory, and the grid except its
+ * depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
                                    int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -30802,13 +30919,14 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* About as many threads as the vertical filters have columns of eight samples. */
+    /* Use about as many threads as the vertical filters have columns of eight samples. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
          !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Chooses lanes per strip for edits with this many rows, margins included: the fewest lanes, then the fewest strips. */
+/* Chooses the number of lanes per strip for edits with this many rows, including margins. The total number of lanes is
+ * as small as possible, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -30889,7 +31007,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF with tiles for this many columns and rows. `functions`: for edits, the base or maps. */
+/* Launches a scale of VIF with tiles for this many columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -30920,7 +31038,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launch a scale of VIF or ADM for the base, for block sums in `map`; if that is NULL, each sample's part is stored. */
+/* The next two functions launch a scale of VIF or ADM for the base. The kernels add to the block sums in `map` or, if
+ * `map` is NULL, store the contribution of each sample. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -30938,7 +31057,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more */
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more tiles */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -30982,7 +31101,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the map of `count` blocks of this size, from `first` on. */
+/* Returns the parameters of a map of `count` blocks of this size, from `first` on. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -31000,7 +31119,7 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
         v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* Add the block sums of VIF, from scale `first` to the one before `end`, and of ADM. */
+/* The next two functions add the block sums of VIF at scales first..end - 1, and those of ADM. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -31024,8 +31143,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so it
- * waits for the previous one. */
+/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so a
+ * map waits for the previous map. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -31067,7 +31186,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base, a number of blocks at a time. */
+/* Computes the map of the base, as many blocks at a time as fit in memory. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -31129,10 +31248,10 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>gpu tries                                    edits on a GPU, in batches
+ * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts the copy of samples in device memory to the lane. */
+/* Starts to copy samples in device memory to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -31144,8 +31263,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts edits into a lane, from index `next` on, as many as fit, and starts their transfer. Returns the index after the
- * last one. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
+/* Puts as many edits as fit into a lane, from index `next` on, and starts their transfer. Returns the index after the
+ * last edit. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -31262,7 +31381,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads a thread's part of the results of a lane, and computes the scores that are wanted. */
+/* Reads a thread's part of the results of a lane, and computes the requested scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -31337,7 +31456,8 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    /* After a failure, wait for the lanes that are not read, because their work uses the lanes' memory. */
+    /* After a failure, wait for the lanes that have not been read: their work in flight uses the memory of the
+     * lanes. */
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
@@ -31361,7 +31481,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Checks samples in device memory. */
+/* Checks the samples of edits that are in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -31379,7 +31499,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the plane of the base and scores it again. */
+/* Writes edits to the plane of the base and scores the base again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31405,7 +31525,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot); /* the edited plane is in place already */
+        vmafgpu__forget_frames(slot); /* the edited plane is already in place */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -31420,18 +31540,20 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
 }
 
 /* ================================================================================================
- * >>edit test                                    edits and maps in the self-test of a GPU
+ * >>edit test                                    self-test of edits and maps
  * ================================================================================================ */
 
+enum { VMAFGPU__TEST_BLOCK = 13 }; /* block size of the map of the base */
+
 /* The results of the self-test for an edit and for maps. */
-enum { VMAFGPU__TEST_BLOCK = 13 };
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, then tries an edit and computes maps. In memory the distorted frame follows the reference. */
+/* Makes a pair the base, then tries an edit and computes maps. `first` is the reference; the distorted frame follows
+ * it. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -31459,7 +31581,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu)) /* for maps alone the device does this */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the device does this */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -31511,7 +31633,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Compares an edit and maps of the last test pair, still in the CPU's planes. Returns the wrong kernel, or NULL. */
+/* Compares an edit and maps of the last test pair on the GPU and on the CPU. Returns the name of a wrong kernel, or
+ * NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
@@ -31545,7 +31668,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
         wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
-        wrong = NULL; /* undecided; vmafgpu__test_sums() reports it */
+        wrong = NULL; /* nothing was compared; vmafgpu__test_sums() reports this */
     const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks,
                               sizeof *tested[0].shares * shares };
     const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
@@ -31569,11 +31692,12 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
 /* ================================================================================================
- * >>config                                       what a config may say: defaults, ranges, rules
+ * >>config                                       defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds each operation, to nearest. Detects what no macro shows:
- * -fassociative-math, -freciprocal-math, the caller's rounding mode, -ffp-contract=fast with clang except on x86. */
+/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro shows:
+ * -fassociative-math, -freciprocal-math, the caller's rounding mode, and, except on x86, -ffp-contract=fast with
+ * clang. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -31763,7 +31887,7 @@ static vmafgpu_result vmafgpu__resolve_config(vmafgpu *v, const vmafgpu_model_co
 }
 
 /* ================================================================================================
- * >>inputs                                       models and features of a context, and its columns
+ * >>inputs                                       models, features, columns
  * ================================================================================================ */
 static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__feature *feature) {
     int column;
@@ -31774,8 +31898,8 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Checks the options of a model config. Each must name an existing feature and option. Without config.strict_options,
- * options for unknown or unused features are ignored with a warning. */
+/* Checks the options of a model config. Each setting must name an existing feature and option. Unless
+ * config.strict_options is set, settings for unknown or unused features are ignored with a warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -31804,7 +31928,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue; /* adding the model reports it */
+            continue; /* vmafgpu__add_input() reports this */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -31814,7 +31938,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* Adds the extractor for an input of a model. *input identifies it until columns are assigned. */
+/* Adds the extractor for an input of a model. Until columns are assigned, *input is the index of the extractor times
+ * INPUT_RADIX, plus the column of the feature. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -31972,7 +32097,7 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns of an extractor for one turn, starting at column `at`; returns the column after them. */
+/* Names the columns of an extractor for one turn, starting at column `at`. Returns the next column. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -31992,12 +32117,14 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor is in the first (serial = 1) or second pass over extractors. Without threads there is one. */
+/* Whether an extractor is in the first (serial is 1) or the second pass over extractors. Unless
+ * config.threaded_column_order is set, all extractors are in the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: extractors by turn, models, collections. Only counts if `names` is NULL. */
+/* Assigns columns in libvmaf's order: extractors by turn, models, collections. If v->names is NULL, names are not
+ * written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -32024,7 +32151,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of one pair. After the first turn it is ordered by extractor. */
+/* Returns the column at a place in libvmaf's report of one pair. After the first turn the report is ordered by
+ * extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -32044,7 +32172,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of a feature by name; -1 if it does not exist. */
+/* Returns the column of an extractor by name, or -1 if it does not exist. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -32059,7 +32187,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Replaces the models' inputs by column numbers. */
+/* Replaces the inputs of the models by column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -32113,7 +32241,7 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
 }
 
 /* ================================================================================================
- * >>open                                         backends, and the steps from a config to a context
+ * >>open                                         from a config to a context
  * ================================================================================================ */
 static void vmafgpu__clear_clip(vmafgpu *v) {
     v->has_base = 0;
@@ -32126,7 +32254,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if an extractor has kernels; otherwise what has none, for messages, or "" for the whole feature. */
+/* Returns NULL if kernels support the extractor. Otherwise returns the unsupported part for messages, or "" if the
+ * whole feature has no kernels. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -32136,7 +32265,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns which maps a GPU cannot make, or NULL. It must know all inputs of the first model from the pair's sums. */
+/* Returns why a GPU cannot compute maps, for messages, or NULL if it can. All inputs of the first model must follow
+ * from the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -32162,7 +32292,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config needs something that only the CPU does; the note explains what. */
+/* Whether the config requires something that only the CPU backend supports. If so, the note explains why. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32193,7 +32323,8 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens several GPUs, one in the background, or one, as configured; VMAFGPU_ERROR_BACKEND and a note on failure. */
+/* Opens GPUs as configured: several, one in the background, or one. On failure returns VMAFGPU_ERROR_BACKEND and sets
+ * the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
@@ -32217,7 +32348,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU failed when the data for maps were copied to it, after everything else was opened. */
+    /* The GPU has failed while the data for maps were copied to it, after everything else was opened. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -32229,7 +32360,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #endif
 }
 
-/* Opens a GPU if that is allowed and possible, otherwise the CPU. */
+/* Opens a GPU if that is allowed and possible, otherwise the CPU backend. */
 static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32259,7 +32390,8 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     return v->backend->open(v);
 }
 
-/* The backend for config.predict_only. */
+/* ---- the backend for config.predict_only, which scores no frames ---- */
+
 static vmafgpu_result vmafgpu__none_open(vmafgpu *v) {
     (void)v;
     return VMAFGPU_OK;
@@ -32339,7 +32471,7 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether there is a plan for some size; if not, reports the error of the first one. */
+/* Checks whether the features support any frame size. If not, reports the error for the first size. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
@@ -32370,7 +32502,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
                          is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
-/* Checks config.colour; called when the features that read chroma are known. */
+/* Checks config.colour. The features that read chroma must be known. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -32398,7 +32530,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* Makes the plan and the columns. If has_size is 0, any size will do. */
+/* Makes the plan and the columns. If has_size is 0, any frame size that the features support is used. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
     if (!has_size) {
@@ -32439,7 +32571,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL; /* it and the paths belong to the caller */
+    v->config.gpu.kernels = NULL; /* the kernels and the paths belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
@@ -32449,11 +32581,11 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 }
 
 /* ================================================================================================
- * >>public                                       the functions of the API
+ * >>public                                       API: contexts, frames, pairs
  * ================================================================================================ */
-/* ---- frames that are done with ---- */
+/* ---- frames that can be reused ---- */
 
-/* Returns the number of pairs whose frames may be reused. */
+/* Returns the number of pairs whose frames the caller can reuse. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
     if (!v->backend->released || v->flushed)
         return v->pushed;
@@ -32478,10 +32610,10 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
     return vmafgpu__done_with(v);
 }
 
-/* ---- who may call when ---- */
+/* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. It refuses a second call at the same time, from a callback or another thread,
- * because the state may be inconsistent. From config.on_score, functions that only read may be called. */
+/* Acquires the context for a call. Refuses a call from a callback or another thread during another call, because the
+ * state may be inconsistent. config.on_score can call functions that only read. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -32540,7 +32672,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context, busy with `function`, with a copy of the config (*result: its errors). NULL: no memory. */
+/* Returns a new context with a copy of the config, acquired for `function`. *result receives errors of the config.
+ * Returns NULL if memory is short. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -32613,7 +32746,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0; /* volatile, or compilers would omit it */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would omit this store */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -32636,7 +32769,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Lays out the planes of a picture: offsets and pitches. Returns the size, 0 if the arguments are invalid. */
+/* Computes the offsets and pitches of the planes of a picture. Returns the size, or 0 if the arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -32678,8 +32811,8 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Submits one frame (distorted is NULL) or pair to the backend. *count is the number submitted of this kind. If `waits`
- * is 0 and the backend is busy, it returns VMAFGPU_AGAIN. */
+/* Submits a pair, or a reference alone (distorted is NULL), to the backend. *count is the number of seeds, pairs or
+ * tails submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -32713,7 +32846,7 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     return VMAFGPU_OK;
 }
 
-/* The order of calls for a clip: seeds, pairs, tails, flush. */
+/* The order of calls for a clip is: seeds, pairs, tails, flush. */
 typedef enum vmafgpu__phase { VMAFGPU__SEEDING, VMAFGPU__PUSHING, VMAFGPU__TAILING } vmafgpu__phase;
 
 static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vmafgpu__phase phase) {
@@ -32733,7 +32866,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends planes for the pair after those pushed or lent. Waits only if no lent pair could be pushed instead. */
+/* Lends buffers for the pair after all pushed and lent pairs. If pairs are lent, returns VMAFGPU_AGAIN instead of
+ * waiting, since the caller can push one of them. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -32815,7 +32949,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires contexts that can share the work of the first one, which is acquired already. Returns the number of all. */
+/* Acquires the contexts that can share the work of the first context, which is already acquired. Returns the number of
+ * acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -32888,7 +33023,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference frame outside the clip. *count is the number submitted of this kind. */
+/* Submits a reference before or after the clip. *count is the number of seeds or tails submitted so far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -33039,7 +33174,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 }
 
 /* ================================================================================================
- * >>public edits                                 the functions of the API: maps and edits
+ * >>public edits                                 API: maps and edits
  * ================================================================================================ */
 
 /* ---- maps ---- */
@@ -33239,7 +33374,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 #endif /* VMAFGPU_NO_EDITS */
 
 /* ================================================================================================
- * >>public scores                                the functions of the API: scores, pooling, names
+ * >>public scores                                API: scores, pooling, names
  * ================================================================================================ */
 
 static vmafgpu_result vmafgpu__score_at(vmafgpu *v, int64_t index, vmafgpu_score *score) {
@@ -33308,7 +33443,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
 }
 
-/* Checks the arguments of pooling functions; *count receives the number of rows. */
+/* Checks the arguments of pooling functions. *count receives the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
                                           int64_t *count) {
     if (!value)
@@ -33408,7 +33543,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor of an aggregate, or NULL; *index becomes its number among those of the extractor. */
+/* Returns the extractor of aggregate *index, or NULL. *index becomes the number of the aggregate within the
+ * extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -33501,7 +33637,8 @@ VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
     return pairs;
 }
 
-/* Sets *position to the one after the first `pairs` pairs, or after everything if `pairs` is negative. */
+/* Sets *position to the position after the first `pairs` pairs, or after everything submitted if `pairs` is
+ * negative. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
@@ -33652,10 +33789,11 @@ VMAFGPU__COLD_END
 #endif /* VMAFGPU__PASS_HOST */
 
 /* ================================================================================================
- * >>levels                                       the CPU's vector code, compiled once per instruction set
+ * >>levels                                       vector code per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level; then only this section and the following ones are compiled. First come
- * names and the operations of the level, one row each, then the code for all levels, which names no instruction set.
+ * >>cpu includes this file again for each level. This section defines the names and the operations of the level. Then
+ * it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. Their code is the same
+ * for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
@@ -33671,8 +33809,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__v                __m256i
 #define VMAFGPU__V_BYTES          32
 #define VMAFGPU__V_REGISTERS      16
-#define VMAFGPU__V_ANY            "+x" /* any register, as asm writes it */
-#ifndef __clang__                      /* clang's is further down */
+#define VMAFGPU__V_ANY            "+x" /* asm constraint of any vector register */
+#ifndef __clang__                      /* clang's target is set below */
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #endif
@@ -33708,10 +33846,10 @@ VMAFGPU__COLD_END
 
 /* ---- names ----
  *
- * A program may contain several levels, so the level is a suffix of every name: vmafgpu__vif_rows in the text becomes
- * vmafgpu__vif_rows_avx2, which a debugger shows. All these names are listed here, except a few operations that are
- * functions only in some levels. The macros stay defined, since all levels define them alike. No other function may
- * have one of these names.
+ * A program may contain several levels, so the level is a suffix of every name: a debugger shows vmafgpu__vif_rows as
+ * vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are the names of this
+ * section. The macros stay defined, since all levels define them in the same way. No other function may have one of
+ * these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -33720,8 +33858,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole   VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
-/* GCC 12 as C++ warns about undefined registers in its own intrinsics. Without optimisation its intrinsics are macros
- * with conversions, which cause warnings too. */
+/* GCC 12 warns about undefined registers in its own intrinsics when it compiles C++. Without optimisation the
+ * intrinsics are macros with conversions, which also cause warnings. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -33729,15 +33867,15 @@ VMAFGPU__COLD_END
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/* If unwind tables are needed on Windows, GCC aligns the stack to 16 bytes only, but still uses aligned moves for
- * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions in this section call none that need
- * to unwind. Without the first option, GCC 12 as C++ crashes with the others. */
+/* On Windows, if unwind tables are needed, GCC aligns the stack to 16 bytes only. But it still uses aligned moves for
+ * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
+ * need to unwind. Without the first option, GCC 12 crashes with the others when it compiles C++. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* Compilers take many minutes for sanitizer code in large functions, so functions are not inlined then. */
+/* Compilers need many minutes to compile large functions with sanitizers. So functions are not inlined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -33750,7 +33888,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* For loops over small arrays of registers, which would otherwise be in memory. */
+/* Unrolls a loop over a small array of registers, which would otherwise be in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -33762,8 +33900,8 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * Loops over VMAFGPU__LANES neighbouring samples with simple statements, which compilers vectorise. Each lane executes
- * the operations of the formula in order, on every level.
+ * This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which compilers vectorise.
+ * On every level each lane executes the operations of the formula in order.
  *
  * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
  * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
@@ -33803,23 +33941,24 @@ VMAFGPU__COLD_END
 #if VMAFGPU__LEVEL != VMAFGPU__SCALAR
 
 /* ================================================================================================
- * >>level operations                             a level's instruction set, one row per operation
+ * >>level operations                             operations of an instruction set
  * ================================================================================================
- * A register is a vmafgpu__v, whatever its lanes are. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
- * ones, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
+ * A register is a vmafgpu__v for any type of lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
+ * lanes, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
  *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
  *                      per lane
  *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
- *   unpack, pack       per block of 128 bits; pack restores the order of unpack_low and unpack_high and saturates;
- *                      in_order sorts the result of a pack without a previous unpack
+ *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
+ *                      saturates; in_order sorts the result of a pack without a previous unpack
  *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * First come the rows that the x86 levels share, then those of each level, then those of NEON. All are used.
+ * The rows that the x86 levels share come first, then the rows of each of these levels, then those of NEON. All
+ * operations are used.
  */
 /* clang-format off */
 
-/* Keeps a value in a register as it is. Otherwise compilers reload it for each use, reorder sums until registers are
- * spilled, or fuse a product with a sum (clang with -ffp-contract=fast does so in its own headers despite the
- * pragma). */
+/* Keeps a value in a register. Otherwise compilers reload the value for each use, reorder sums until registers are
+ * spilled, or fuse a product with a sum. With -ffp-contract=fast clang does the last in its own headers despite the
+ * pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -33923,18 +34062,20 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_and_or(a, b, c) _mm256_or_si256(_mm256_and_si256(a, b), c)                      /* (a & b) | c */
 #  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits) /* a where bits are set, else b */
 #  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
-#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether any is set in both */
+#  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether a & b is not 0 */
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16: a bit per lane of 16 bits in which a and b differ, LANE_BITS apart; v_first_lane: the first one. */
+/* v_unequal16 returns a bit for each lane of 16 bits in which a and b differ. The bits of two lanes are LANE_BITS
+ * apart. v_first_lane returns the number of the first such lane. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* The exponent as a float. Clearing the bit 8 places below the leading one avoids rounding up to a power of 2. */
+/* Computes the number from the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids
+ * rounding up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -33943,7 +34084,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa) /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* evens32: the even lanes of a, then those of b. odds32: the odd lanes. */
+/* v_evens32 returns the even lanes of a, then those of b. v_odds32 returns the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
     vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
 #  define vmafgpu__v_odds32(a, b) \
@@ -33957,11 +34098,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
-/* Converts to float without rounding up into the top 16 bits, by clearing the bit 16 below the first. 0 <= a < 2^31. */
+/* Converts to float, for 0 <= a < 2^31. Clears the bit 16 places below the leading one, so that rounding does not
+ * change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* low_to_f64, high_to_f64: the lower or upper half of the floats as doubles. */
-#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* doubles */
+/* v_low_to_f64 and v_high_to_f64 convert the lower or upper half of the floats to doubles. */
+#  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* a: doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
@@ -34033,12 +34175,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* The lanes of the mask without gaps; other levels do not need it. */
+/* Returns the lanes of the mask without gaps. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, after which the last bit has the value 1, and rounds down. Negative values are rounded down too. */
+/* Adds 1.5 * 2^52, so that the last bit has the value 1, and rounds down. Negative values are also rounded down. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -34059,7 +34201,7 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
 #else
-/* Operations on lanes of a type: VMAFGPU__V_2(s16, max, a, b) is max of int16x8_t. */
+/* Operations on lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two int16x8_t. */
 #  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
 #  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
 #  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
@@ -34069,7 +34211,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define VMAFGPU__V_3(type, operation, a, b, c) \
     VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
 #  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* Shifts left by a count per lane; conversions to lanes of half and of twice the size. */
+/* V_SHIFT shifts left by a count per lane. V_NARROW converts to lanes of half the size. V_MULL_LOW and V_MULL_HIGH
+ * multiply the lower or upper lanes to lanes of twice the size. */
 #  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
 #  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
     VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
@@ -34221,8 +34364,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 /* ---- float arithmetic of x86 ----
  *
  * clang compiles the functions of <immintrin.h> with the settings in effect at their first inclusion. That may be in
- * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. Functions defined here use
- * ours.
+ * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. The functions defined here use
+ * the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
@@ -34296,8 +34439,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns samples x.. of a row of w bytes or words as 16-bit lanes, 0 after the last sample. It does not read the
- * caller's rows beyond their width, because another thread may write there. */
+/* Returns samples, from x on, of a row of w bytes or words as 16-bit lanes, which are 0 after the last sample. Does not
+ * read beyond the width of the row, because another thread may write there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];
@@ -34317,7 +34460,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, 
 
 #endif /* VMAFGPU__LEVEL != VMAFGPU__SCALAR */
 
-/* ---- what the engine calls ---- */
+/* ---- the functions of the level ---- */
 
 static const vmafgpu__cpu_functions vmafgpu__functions = {
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2
@@ -34353,7 +34496,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #pragma GCC pop_options
 #endif
 #endif
-/* Undefine what the next level defines differently. */
+/* Undefine the macros that the next level defines differently. */
 #undef VMAFGPU__LANES
 #undef VMAFGPU__SSIM_DOWN
 #undef VMAFGPU__FLOAT_SIDE

@@ -1,26 +1,25 @@
-/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA (this file alone) and AMD
- * (vmafgpu_kernels.hip includes it)
+/* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA and AMD (vmafgpu_kernels.hip includes it)
  *
  * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
  *
- * The kernels produce integers (struct vmafgpu__sums) that are bit-identical to those of the CPU. Reductions add
- * integers, so their order does not matter, and 64-bit values are exchanged between lanes as a whole. LANES is the
- * number of lanes of a warp (AMD: wave) of the device, 32 or 64.
+ * The results are bit-identical to those of the CPU. Kernels of integer features add integers (struct vmafgpu__sums),
+ * so the order of the additions does not matter. Kernels of float features add in the order of libvmaf, or show that
+ * another order has the same result. LANES is the number of lanes of a warp (AMD: wave) of the device, 32 or 64.
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *           >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
  */
 
 /* ================================================================================================
- * >>primitives                                   what every target brings, and nothing else may differ
+ * >>primitives                                   operations that each target implements
  * ================================================================================================
  * Each of three targets implements these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
  * test/simulated/primitives.h. Kernels may rely on this contract only. "All lanes" marks a function that every lane of
- * the warp must call together, with equal values for the operands that are marked as equal; otherwise the behaviour is
+ * the warp must call together, with equal values for the operands that are marked as equal. Otherwise the behaviour is
  * undefined. Integer arithmetic is modulo 2^32 or 2^64.
  *
- * GPU_FN, GPU_FAR           declare a function: inline, or, for rare cases, kept out of the calling loop where a call
- *                           is cheap
+ * GPU_FN, GPU_FAR           declare a function. GPU_FN functions are inline. GPU_FAR functions are for rare cases and
+ *                           are kept out of the calling loop where a call is cheap
  * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
@@ -50,8 +49,8 @@
  *                           `by` must be below LANES and equal in all lanes
  * any_lane(v), all_lanes(v) return whether v is true in any lane, or in all lanes
  * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
- * again(launch), again(v)   return their argument, but make the compiler read the kernel's argument again, or recompute
- *                           what depends on v (a uint32_t), so that registers need not hold derived values
+ * again(launch), again(v)   return their argument. The compiler reads the kernel argument again, or recomputes what
+ *                           depends on v (a uint32_t), instead of keeping derived values in registers
  * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
  * Memory: addresses must be multiples of the size of the access
@@ -73,35 +72,36 @@
  *                           different for each caller
  * shared_add(p, v)          adds to a word of shared memory, from any thread of the block; visible after a barrier
  * copy_4, copy_8, copy_16 (matrix) (shared, global)
- *                           copy that many bytes, which nothing writes during the launch, to shared memory. The target
- *                           is undefined until the thread has waited for the copy; other threads also need a barrier
- *                           after that
+ *                           copy 4, 8 or 16 bytes to shared memory. Nothing may write the source during the launch. The
+ *                           target is undefined until the thread has waited for the copy; other threads also need a
+ *                           barrier after that
  * copy_commit()             ends a group of copies of the thread
  * copy_wait<n>()            waits until at most the latest n groups are incomplete
  * load_shared(v, p) (matrix, matrix 16), store_shared(p, v) (matrix)
- *                           read 2 or 4 words, or write one. The access happens at this place; the compiler does not
+ *                           read 2 or 4 words, or write one. The compiler keeps the access at this place and does not
  *                           keep the values in registers instead
  *
  * Arithmetic
  * leading_zeros(v)          returns 32 for 0
  * permute_bytes(a, b, s)    byte i of the result is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3. Undefined if
- *                           one of the four low digits of s is above 7. Free of extra cost if s is constant
+ *                           one of the four low digits of s is above 7. A constant s costs nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
  *                           return c plus the two signed 16-bit halves of a times the two low (high) unsigned bytes of
  *                           b
- * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, as a factor: products of such factors
- *                           take a quarter of the time if the device has instructions for them
+ * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, as a factor. If the device has
+ *                           instructions for such factors, products take a quarter of the time
  * float_bits, double_bits, bits_of   convert bits to a floating-point number, and back
  * fused(a, b, c)            returns a * b + c rounded once. All other products and sums are rounded separately:
  *                           contraction is off
- * reciprocal(v)             float: error within 1 ulp, v normal, a denormal result becomes 0. double: relative error
- *                           within 2^-20, v in the range of normal floats
+ * reciprocal(v)             returns 1 / v. float: within 1 ulp for normal v, and a denormal result becomes 0. double:
+ *                           with a relative error within 2^-20, for v in the range of normal floats
  * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
- * quotient(a, b), square_root(v)     are rounded to nearest and handle denormals
- * whole(v)                  converts to double
+ * quotient(a, b), square_root(v)     return the result rounded to nearest, with denormals
+ * whole(v)                  converts a word to double
  * truncate(v)               rounds a double toward zero, 0 <= v < 2^32; undefined outside of that range
  * float_down(v)             converts a word to float, rounding toward zero
- * magnitude(v), smaller(a, b)        -0 is smaller than 0; if one operand is NaN, smaller() returns the other one
+ * magnitude(v)              returns |v|
+ * smaller(a, b)             returns the smaller operand; -0 is smaller than 0. If one is NaN, returns the other one
  * opaque(v)                 returns v and hides its value from the optimiser
  * add_where(sum, v, where)  adds v to sum if `where` is true
  * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
@@ -111,15 +111,15 @@
  * multiply_add_16(x, y, sums) (matrix 16)
  *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
  *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
- *                           y. The kernel can choose their k, but must use the same k for both. In a MatrixSums, the
- *                           lane holds 256 / LANES rows of column i, from row 256 / LANES * g on. matrix_sums(v) sets
- *                           all elements to v
+ *                           y. The kernel chooses the k of these words, which must be the same for x and y. In a
+ *                           MatrixSums, the lane holds 256 / LANES rows of column i, from row 256 / LANES * g on.
+ *                           matrix_sums(v) sets all elements to v
  * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, which would
  *                           take registers
  */
 
 /* ================================================================================================
- * >>nvidia primitives                            all that is NVIDIA's
+ * >>nvidia primitives                            the primitives for NVIDIA GPUs
  * ================================================================================================ */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -149,7 +149,7 @@ enum { LANES = 32 };
 #define GPU_MATRIX 1 /* int8 matrix products and asynchronous copies */
 #endif
 
-/* ---- where a thread is ---- */
+/* ---- position of a thread ---- */
 #define GPU_SPECIAL(name, reg) \
     GPU_FN uint32_t name() { \
         uint32_t v; \
@@ -293,7 +293,8 @@ GPU_FN uint32_t peek(const uint32_t *p) {
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
-/* A cast, not asm: the compiler then knows that the pointer is to shared memory. */
+/* Converts a pointer to an address in shared memory. A cast shows the compiler that the pointer is to shared memory;
+ * asm would not. */
 GPU_FN uint32_t shared_address(const void *p) {
 #ifdef __NVCC__
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -434,17 +435,17 @@ template <class T> GPU_FN const T &again(const T &launch) {
 GPU_FN uint32_t again(uint32_t v) {
     return v;
 }
-/* Keeps v in a register pair: as a literal it costs an addition of its zero half at each use. */
+/* Keeps v in a register pair. As a literal, v would cost an addition of its zero half at each use. */
 GPU_FN uint64_t opaque(uint64_t v) {
     asm volatile("" : "+l"(v));
     return v;
 }
-/* Keeps a factor from being split, so that its product stays one operation. */
+/* Stops the compiler from splitting a factor, so that its product stays one operation. */
 GPU_FN uint32_t opaque(uint32_t v) {
     asm("" : "+r"(v));
     return v;
 }
-/* A single predicated operation. */
+/* Compiles to one predicated addition. */
 GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     asm("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p add.u32 %0, %0, %1; }" : "+r"(sum) : "r"(v), "r"((uint32_t)where));
 }
@@ -478,7 +479,8 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* If c and d were the same registers, the compiler would copy c before each product that starts from it. */
+/* Computes d = c + a * b. If c and d were the same registers, the compiler would copy c before each product that starts
+ * from it. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -498,7 +500,8 @@ GPU_FN void multiply_add_signed(int32_t (&d)[4], const uint32_t (&a)[4], uint32_
         : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
-/* By default, the compiler tends to keep operands of the matrix products in registers. */
+/* Reads words of shared memory. Without asm, the compiler tends to keep operands of the matrix products in
+ * registers. */
 GPU_FN void load_shared(uint32_t (&v)[4], const void *p) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -526,7 +529,7 @@ template <int groups> GPU_FN void copy_wait() {
 #endif /* GPU_PRIMITIVES */
 
 /* ================================================================================================
- * >>shared arithmetic
+ * >>shared arithmetic                            arithmetic of vmafgpu.h, and exchange within a warp
  * ================================================================================================ */
 #define VMAFGPU__FN               GPU_FN
 #define VMAFGPU__TABLE            GPU_TABLE
@@ -604,7 +607,7 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 }
 
 /* ================================================================================================
- * >>import                                       planes as they come to planes as the kernels read them
+ * >>import                                       copies planes to the layout of the kernels
  * ================================================================================================
  * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
  * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
@@ -671,7 +674,7 @@ GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
 }
 
 /* ================================================================================================
- * >>pixels                                       frames in RGB to planes
+ * >>pixels                                       converts RGB frames to planes
  * ================================================================================================
  * A source is linear memory at any address, or a surface.
  */
@@ -723,7 +726,7 @@ GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) {
 }
 GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) {
     return 0;
-} /* no surface has such pixels */
+} /* no surface has pixels of three bytes */
 #endif
 
 /* The components of a pixel: bit fields of one word, or half-precision numbers in two words. */
@@ -914,20 +917,20 @@ GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 
 }
 #endif
 
-/* The host looks for a kernel of this name, which shows that the kernel file has the same launch structs as the
+/* The host looks up this kernel by name. Its presence shows that the kernel file has the same launch structs as the
  * header. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
     (void)launch;
 }
 
 /* ================================================================================================
- * >>motion                                       the sum of absolute values of the blurred difference of two frames
+ * >>motion                                       sum of absolute values of the blurred difference of two frames
  * ================================================================================================
  * Block z processes one frame and one of the frames before it. The vertical pass of a tile writes to shared memory, the
  * horizontal pass reads from there.
  */
 
-/* The pair that a block processes, and which of the earlier frames. */
+/* motion_pair() returns the index of the pair that a block processes, motion_before() that of the earlier frame. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() / 2 : block_z();
 }
@@ -1309,9 +1312,9 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * Both forms read a tile of the two images of a scale and compute its four sums and its part of the images of the next
- * scale, without intermediate results in global memory. The vertical pass computes means, squares, product and the
- * filter of the next scale. Then follow the horizontal pass and the statistics.
+ * Both forms read a tile of the two images of a scale. They compute its four sums and its part of the images of the
+ * next scale, without intermediate results in global memory. The vertical pass computes means, squares, product and the
+ * filter of the next scale. The horizontal pass and the statistics follow.
  */
 
 /* ---- statistics ---- */
@@ -1349,8 +1352,8 @@ GPU_FN double divide(double a, double b) {
     return fused(fused(-b, q, a), r, q);
 }
 
-/* The numerator term is log(n2 / n1). This computes n1 and n2 exactly as vmafgpu__vif_channel and
- * vmafgpu__vif_information define them. */
+/* Computes n1 and n2 of the numerator term log(n2 / n1), exactly as vmafgpu__vif_channel and vmafgpu__vif_information
+ * define them. */
 GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, uint32_t *n1, uint32_t *n2) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON);
@@ -1366,13 +1369,13 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
  * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and c the smallest integer that is not below it. The gain
  * of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain * s12 to
  * s2 - c, and gain^2 * s1 to c - 1. This always holds if m = 0. Otherwise it holds unless m / s1 is within some
- * 2^-16 * q / s1 of zero; such samples (about one in 40000) are left to vif_levels().
+ * 2^-16 * q / s1 of zero. For such samples (about one in 40000), vif_levels() is used.
  *
- * If the gain is limited, limit^2 * s1 takes the place of c - 1. It is then never the larger of the two, so their
- * minimum is right on both sides of the limit. */
+ * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
+ * minimum of both is right with and without the limit. */
 
 /* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
- * remainder is exact modulo 2^32, and its sign tells which of two integers is c. */
+ * remainder is exact modulo 2^32, and its sign shows which of two integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1380,8 +1383,9 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* The same without doubles. In spite of all roundings the first quotient is too small, by at most 2^-19 of itself. Its
- * remainder gives the rest of the quotient; the bits that are dropped from the remainder contribute less than 2^-7. */
+/* Returns the same without doubles. Whatever the roundings, the first quotient is too small, by at most 2^-19 of its
+ * value. The remainder of the first quotient gives the rest. The bits that are dropped from the remainder contribute
+ * less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
                    u12 = (uint32_t)(s12 > 0 ? s12 : 0);
@@ -1392,7 +1396,7 @@ GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
            (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u); /* 3 * 2^22 - 1 */
 }
 
-/* Also returns false for gains that may reach a limit other than 1. */
+/* Computes likely n1 and n2; see above. Also returns false for gains that may reach a limit other than 1. */
 template <bool DOUBLES>
 GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two,
                               uint32_t *n1, uint32_t *n2) {
@@ -1424,7 +1428,7 @@ GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) {
     return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0;
 }
 
-/* Replaces the terms that may be wrong by those of vif_levels(). */
+/* Replaces terms that may be wrong by the terms of vif_levels(). */
 template <bool DOUBLES, int N>
 GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two, const int32_t *s1,
                         const int32_t *s2, const int32_t *s12, VifSums *sums) {
@@ -1563,7 +1567,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
     return seen;
 }
 
-/* Computes one column of squares: taps over a[k] * b[k], rounded. */
+/* Computes one column of squares: sums of a[k] * b[k] that are weighted with the taps and rounded. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
@@ -1778,16 +1782,14 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; the halves of the
  *    tap matrix are exchanged in every other step instead.
  * 5. Statistics of the variances follow the vertical pass of the next step, which they do not depend on. Statistics
- *    without doubles need more registers and are not delayed. (Loops of more than some 32 KB of code exceed the
- *    instruction cache, once warps are at different places of the loop.)
+ *    without doubles need more registers and are not delayed. A loop of more than about 32 KB of code would exceed the
+ *    instruction cache, because warps execute different parts of the loop at the same time.
  *
- * All steps of all rows and pairs form one line, of which warps claim pieces, so that all warps end at about the same
- * time for any size of picture. A piece that continues in the next row is two strips.
+ * The steps of all rows and pairs form one line. Warps claim pieces of this line, so all warps end at about the same
+ * time for any size of picture. A piece that continues in the next row is processed as two strips.
  *
- * Image of the next scale: 8 results of 16 rows. Rows 0..7 of the left operand have the high digits of its taps, rows
- * 8..15 the low digits.
- *
- * Digit words are stored in pairs, of even and odd steps, so that one read of 8 bytes fetches both registers of operand
+ * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand have the
+ * high digits of the taps, rows 8..15 the low digits.
  * b. Lanes with t >= 2 exchange the words of a pair; otherwise writes of 4 bytes at that distance would have bank
  * conflicts. The tap matrices take the exchange into account.
  */
@@ -1797,7 +1799,7 @@ enum {
     VIF_HALF = 16 * VIF_DIGIT,   /* digits of 8 rows: 2 of each mean, 4 of each square */
     VIF_SQUARES = 4 * VIF_DIGIT, /* offset of the digits of the squares */
     VIF_FEW = 24,                /* a warp with fewer steps gets them in one piece */
-    VIF_NEXT = 2 * VIF_HALF      /* digits of the next scale's 8 rows: 2 of each image */
+    VIF_NEXT = 2 * VIF_HALF      /* digits of 8 rows of the next scale: 2 of each image */
 };
 
 /* The parts of shared memory that a lane uses. */
@@ -1814,7 +1816,7 @@ template <int SOURCES> struct VifStrip {
     uint32_t pair;
     int32_t x, y;
     bool rows_inside; /* all rows that are read are inside the image */
-    bool at_edge;     /* some results are outside the image or not wanted */
+    bool at_edge;     /* some results are outside the image or not needed */
 };
 
 /* Multiplies the four bytes of two words; out[0] receives the low digits, out[1] the high digits. Two products fit one
@@ -1845,7 +1847,7 @@ GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], u
     }
 }
 
-/* Returns whether one of eight words, with two samples each, has a bit that must be 0. */
+/* Returns whether one of eight words, with two samples each, has a bit set that must be 0. */
 GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&words)[2][4]) {
     uint32_t seen = 0;
 #pragma unroll
@@ -1860,7 +1862,7 @@ struct VifPiece {
 };
 
 /* Returns a piece by its number. If there are few steps, each warp has one piece. Otherwise there are rounds with as
- * many pieces of equal length as warps. Each round takes 3/4 of the remaining steps, so that pieces get short towards
+ * many pieces of equal length as warps. Each round covers 3/4 of the remaining steps, so that pieces get short towards
  * the end, but not so short that the cost of starting them matters. The piece is empty at the end of the line. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
@@ -1878,8 +1880,8 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     }
 }
 
-/* Processes the pieces of a warp: first the one with its own number, then those that it claims. Form::walk takes steps
- * of 16 columns. */
+/* Processes the pieces of a warp: first the one with its own number, then those that it claims. Form::walk() processes
+ * steps of 16 columns. */
 template <class Form, bool DOUBLES, class Warp>
 GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
     const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
@@ -1929,8 +1931,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                           (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
-    /* Computes statistics unconditionally, of zeros at first. Without a branch the compiler interleaves them with the
-     * vertical pass, which is faster if there are few warps. */
+    /* If set, each step computes statistics, at first of zeros. Without a branch, the compiler interleaves them with
+     * the vertical pass, which is faster if there are few warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
     typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, both images are at a fixed distance */
 
@@ -2047,8 +2049,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Rounding terms of the means and squares, in four registers each as a product takes them. Terms that are not
-     * constant come from shared memory; the compiler would otherwise copy one register four times for each product. */
+    /* Rounding terms of the means and squares, in four registers each, as a product requires. Terms that are not
+     * constant are loaded from shared memory, because otherwise the compiler would copy one register four times for
+     * each product. */
     struct Rounding {
         uint32_t mean[4], square[4];
     };
@@ -2157,7 +2160,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             if (HAS_NEXT)
                 put<2>(out + VIF_NEXT + 2 * f * VIF_DIGIT, shrunk, 0);
         }
-        if (BYTES == 2) /* reload, rather than keep them in registers meanwhile */
+        if (BYTES == 2) /* loads the samples again instead of keeping them in registers */
             take(warp.input + (step & 1) * STAGE, &samples);
 #pragma unroll
         for (int plane = 0; plane < 3; plane++) {
@@ -2397,18 +2400,19 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with products of 16 x 16 ----
  *
- * These are the same products, but a lane has more of the results, and both operands are distributed alike: lane
- * 16 * g + i has row or column i. In the vertical pass, samples are the left operand, so a row of the product is a
+ * This form has the same products, but a lane has more of the results. Both operands are distributed in the same way:
+ * lane 16 * g + i has row or column i. In the vertical pass, samples are the left operand, so a row of the product is a
  * column of the picture, and taps are the right operand. Lane 16 * g + i receives RESULTS adjacent columns of row i.
  * Their digits are half of the words that the lane has to supply as right operand of the horizontal product: k = 0..15
  * are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No value crosses lanes, and
  * shared memory holds tables only.
  *
- * Signed bytes: 128 is subtracted from samples, so 128 times the sum of the taps, a constant, is added. Taps are digits
- * with signs. If a tap is too large for two such digits, the rest of its high digit has a product of its own.
+ * With signed bytes, 128 is subtracted from samples, and 128 times the sum of the taps, a constant, is added to the
+ * sums. Taps have signed digits. If a tap is too large for two such digits, the rest of its high digit is multiplied
+ * separately.
  *
- * Image of the next scale: rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image. In the
- * horizontal pass, a lane receives high and low digits of the same results. */
+ * In the image of the next scale, rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image.
+ * In the horizontal pass, a lane receives high and low digits of the same results. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
         RESULTS = 256 / LANES,
@@ -2435,7 +2439,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         const uint8_t *source[2];   /* at x, the row that is lowest in memory; `above` is the offset of the */
         int32_t pitch[2], above[2]; /* first row: an address is a base that all lanes share, plus a word */
     };
-    /* The samples that a lane reads of 16 columns: one column, RESULTS rows of each half of k. */
+    /* The samples that a lane reads for 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
         uint32_t row[2][WORDS][4]; /* [frame] */
     };
@@ -2542,8 +2546,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             sum[j] = matrix_sums(j == 0 ? rounding : j == (N < 2 ? N : 2) ? (int32_t)bias : 0);
     }
 
-    /* vertical() and horizontal() add taps times N digits of data. horizontal() takes the words of the previous and the
-     * current 16 columns separately, and join() puts them together. */
+    /* vertical() and horizontal() add taps times N digits of data. horizontal() receives the words of the previous and
+     * of the current 16 columns, which join() combines to one operand. */
     template <int N>
     GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
@@ -2574,7 +2578,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Splits results into digits; a word has one digit of four neighbours. */
+    /* Splits results into digits. A word has one digit of four adjacent results. */
     template <int N> GPU_FN void put(const uint32_t (&v)[RESULTS], uint32_t (&digits)[N][BLOCK_WORDS]) {
 #pragma unroll
         for (int i = 0; i < BLOCK_WORDS; i++) {
@@ -2813,7 +2817,7 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  * One kernel per scale does everything from its input (luma, or the low-pass band of the previous scale) to sums per
  * row. A warp has a tile of its own and is independent of other warps. A LANE IS A BAND ROW, and the warp walks along
  * the columns. So the sums of a row stay in the registers of one lane. The horizontal filters and the 3x3 neighbourhood
- * find other columns in registers that the last few steps have filled, and neighbouring rows one shuffle away. The
+ * read other columns from registers that the previous steps have filled, and neighbouring rows with one shuffle. The
  * first and the last row of a tile only serve as neighbours.
  *
  *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
@@ -2825,9 +2829,9 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  *   tiles           that touch the region of the sums come first; the others only compute the low-pass band.
  *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
  *
- * There are two forms of a pixel. The GENERAL form calls the functions of >>arithmetic, for any option. The FAST form
- * computes the same numbers in fewer and cheaper operations; the host decides where it is valid (vmafgpu__adm_form_of).
- * For rare pixels, it also calls the general functions, out of line.
+ * There are two forms of a pixel. The GENERAL form calls the functions of >>arithmetic and supports any option. The
+ * FAST form computes the same numbers in fewer and cheaper operations. The host decides where it is valid
+ * (vmafgpu__adm_form_of). For rare pixels, it also calls the general functions, out of line.
  */
 
 /* Contributions of one pixel to the numerators ([0], the restored part of the reference) and to the impairment ([1],
@@ -2853,17 +2857,18 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
-    /* Runs two steps per iteration, which saves moves from one step to the next. At scales 1 to 3, other instructions
-     * would take their place. */
+    /* If PAIRS, an iteration runs two steps, which saves moves from one step to the next. At scales 1 to 3, other
+     * instructions would replace these moves. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x < 1.4e18 at scale 0 (|product| <
-     * 22931 * 49417), and <= 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale
-     * 1). Two neighbours share two columns with taps of unlike signs, so one of them stays a tenth below that bound. */
+    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x < 1.4e18 at scale 0, where |product| is below
+     * 22931 * 49417, and <= 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale
+     * 1). Two adjacent coefficients share two columns, with taps of opposite signs, so one of the two is a tenth below
+     * that bound. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2885,7 +2890,7 @@ GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* 64-bit sums are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
+/* Return 64-bit sums. They are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2948,8 +2953,8 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* The same for the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes, and one operation
- * multiplies a pair by two taps. */
+/* Applies the vertical filters to the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes,
+ * and one operation multiplies a pair by two taps. */
 template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
@@ -2971,7 +2976,7 @@ template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], in
     }
 }
 
-/* ---- a pixel, literally ---- */
+/* ---- a pixel, as defined ---- */
 
 template <int SCALE>
 GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const int32_t (&o)[VMAFGPU__BANDS],
@@ -2999,12 +3004,11 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
 /* ---- a pixel of scale 0 in floats ----
  * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
  * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
- *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|); all pairs
- *     were tried. An integer gain limit is a factor on |o|, since the result is limited to |t| as well;
- *   - weighted, c: one fused operation, so a single rounding. Ties, which the definition rounds differently, are beyond
- *     the limit;
- *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, hence the next
- *     float above the quotient. All c < 15360 were tried;
+ *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
+ *     been tried for all pairs. An integer gain limit is a factor of |o|, because the result is limited to |t| as well;
+ *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, are beyond the limit;
+ *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, so the factor
+ *     is the next float above the quotient. This has been tried for all c < 15360;
  *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
  *   - angle: each side of the comparison has an error of less than 2^-20. Within 2^-18 the general function decides. */
 GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
@@ -3024,7 +3028,7 @@ GPU_FN float adm_upper_half(uint32_t sum, float upper) {
     return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
 }
 
-/* Also returns |o| as integers, for the denominator. */
+/* Computes a pixel of scale 0 in floats. Also returns |o| as integers, for the denominator. */
 GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32_t (&o_sum)[VMAFGPU__BANDS],
                                  const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
     const vmafgpu__adm_fast &fast = launch.fast;
@@ -3084,10 +3088,11 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     return estimate + (uint32_t)(rest >> 31);
 }
 
-/* Returns |restored| for |o| = u and |t| = v of the same sign; `negative` is -1 or 0. This is the definition on
- * magnitudes; its floor of a negative value is a constant that is smaller by one. For u up to 16384 the result is
- * min(u, v), as at scale 0, so otherwise the divisor q is above 16384. The quotient is limited to 32768, which
- * v = 2 * u reaches. So v is limited to 2 * u, which keeps the product below 2^48. */
+/* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
+ * computation follows the definition, but with magnitudes. For negative values, the constant of the rounding is
+ * therefore smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is at
+ * least 16384. The quotient is limited to 32768, which v = 2 * u reaches. So v is limited to 2 * u, which keeps the
+ * product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3101,7 +3106,8 @@ GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) 
     return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
 }
 
-/* Makes the comparison of vmafgpu__adm_same_angle() in floats; if it is close, the general function decides. */
+/* Returns the same as vmafgpu__adm_same_angle(), computed in floats. If the comparison is close, the general function
+ * decides. */
 GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
     const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
@@ -3153,7 +3159,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Numerator and impairment, and denominator, modulo 2^64, which artificial content with extreme options can exceed. */
+/* Sums of numerator, impairment and denominator, modulo 2^64. Artificial content with extreme options can exceed
+ * 2^64. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
@@ -3168,8 +3175,8 @@ template <class Kind> struct AdmSums<Kind, true> {
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
 
-/* Returns or adds the masked cubes of a pixel. The restored part is masked by the threshold of the added part, and the
- * other way round. */
+/* adm_masked_cube() returns one masked cube of a pixel, adm_add_masked() adds all of them. The threshold of the added
+ * part masks the restored part, and vice versa. */
 template <class Kind>
 GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2],
                                int i, int band) {
@@ -3232,7 +3239,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
     }
 }
 
-/* Shifts the sums that are open after `columns` columns. */
+/* Shifts the open sums of the last `columns` columns. */
 template <class Kind> GPU_FN void adm_flush(const vmafgpu__adm_launch &, AdmSums<Kind, false> &, uint32_t) {
 }
 template <class Kind>
@@ -3317,8 +3324,8 @@ GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wa
     walk.columns++;
 }
 
-/* Computes everything but the low-pass band of band column x from the four input columns a, b, c, d. With CHECKED, x
- * may be outside the tile or the region of the sums; otherwise x and x - 1 are inside both. */
+/* Computes everything except the low-pass band of band column x from the four input columns a, b, c, d. With CHECKED, x
+ * may be outside the tile or the region of the sums. Otherwise x and x - 1 are inside both. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmColumn &a,
                            const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3358,7 +3365,7 @@ GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wal
     walk.pixel = next;
 }
 
-/* Computes a band column of the tile, counted from its first one. HEAVY: with sums, not only the low-pass band. */
+/* Computes band column `column` of the tile, counted from 0. HEAVY: computes sums as well as the low-pass band. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t column, const AdmColumn &a,
                        const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3437,9 +3444,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps well inside. The band
- * column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and
- * must not be the first of the band. The last band column of the step must be before walk.end. */
+/* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps in the interior. The
+ * band column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region,
+ * and must not be the first of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3565,8 +3572,8 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Computes column and row, in tiles, of a tile: the inner rectangle comes first, then the tiles beside it, then those
- * above and below it. */
+/* Computes the position of a tile, counted in tiles. The inner rectangle comes first, then the tiles beside it, then
+ * those above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
     if (index < inner) {
@@ -3690,8 +3697,7 @@ GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
 
 enum { ADM_WIDTH_0_8 = LANES == 64 ? VMAFGPU__ADM_WIDTH_0_8_WAVE64 : VMAFGPU__ADM_WIDTH_0_8 };
 
-/* `blocks` is the number of blocks of a multiprocessor that the registers must suffice for. The other arguments are
- * those of AdmKind. */
+/* `blocks` is the number of blocks that must fit on a multiprocessor. The other arguments are those of AdmKind. */
 #define ADM_KERNEL(name, blocks, ...) \
     GPU_KERNEL(vmafgpu_adm_##name, vmafgpu__adm_launch, VMAFGPU__ADM_THREADS, blocks) { \
         adm_tile<AdmKind<__VA_ARGS__>>(launch); \
@@ -3713,20 +3719,21 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 }
 
 /* ================================================================================================
- * >>cambi                                        banding: flat areas whose values differ by little
+ * >>cambi                                        banding: flat areas whose values differ only slightly
  * ================================================================================================
  * The section of this name in vmafgpu.h has the definitions. `prepare` makes a picture 10 bits deep, marks the samples
- * where it is flat, and also makes scale 0; `shrink` makes the other scales. For each marked sample, `count` determines
- * how often values near its own occur in the window around it. If there are no more c-values above 0 than the score
- * averages, their sum is the result. If there are more, `select` subtracts the smallest from the sum, or `order` adds
- * in the order of the reference if that order matters; otherwise both kernels end at once.
+ * where it is flat, and also makes scale 0. `shrink` makes the other scales. For each marked sample, `count` determines
+ * how often values near its own occur in the window around it, which gives its c-value. The score averages the largest
+ * c-values. If no more than that number are above 0, their sum is the result. Otherwise `select` subtracts the smaller
+ * ones from the sum. If the order of the additions matters, `order` adds in the order of libvmaf instead. Kernels that
+ * are not needed end at once.
  *
  * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* Returns the value that most of three values have, or the least if all differ. Without branches, since lanes would
- * diverge. */
+/* Returns the value that occurs most often among three, or the least if all differ. There are no branches, because
+ * lanes would diverge. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint32_t other = b == c ? b : least;
@@ -3787,7 +3794,7 @@ template <int BYTES> struct CambiPrepare {
         int32_t x, y;
     };
 
-    /* A thread processes eight columns and RUN rows. If averages are taken, it also reads the next row and the next
+    /* A thread processes eight columns and RUN rows. If averages are computed, it also reads the next row and the next
      * column. */
     enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
     static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
@@ -3803,8 +3810,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Loads samples x..x + 7 of a row in pairs, and if averages are taken the next one in the low half of a fifth word.
-     * Outside the picture, its border is repeated. */
+    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample to the low half of
+     * a fifth word. Outside the picture, its border is repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3878,7 +3885,7 @@ template <int BYTES> struct CambiPrepare {
                 Words4{ two[k][0], two[k][1], two[k][2], two[k][3] };
     }
 
-    /* Returns which of eight samples equal their neighbours to the right and below. */
+    /* Returns a mask of the samples in a group of eight that equal their neighbours to the right and below. */
     GPU_FN uint32_t flat_byte(const Words4 &row, uint32_t next, const Words4 &below) {
         const uint32_t word[5] = { row.x, row.y, row.z, row.w, next },
                        under[4] = { below.x, below.y, below.z, below.w };
@@ -3904,7 +3911,7 @@ template <int BYTES> struct CambiPrepare {
         for (int k = 0; k < RUN; k++, at += COLUMNS) {
             const int32_t y = tile.y - REACH + row + k;
             const uint32_t next = *(const uint32_t *)(at + 8);
-            const Words4 below = *(const Words4 *)(at + COLUMNS); /* past the last row: not used */
+            const Words4 below = *(const Words4 *)(at + COLUMNS); /* unused after the last row */
             const uint32_t byte = flat_byte(words, next, below);
             if (row + k < FLAT_ROWS)
                 tile.flat[(row + k) * FLAT_BYTES + 3 + unit] = (uint8_t)(y >= 0 && y < launch.height ? byte & mask : 0);
@@ -3931,7 +3938,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Returns the samples that have more than `threshold` flat samples among the 49 around them. */
+    /* Returns a mask of the samples that have more than `threshold` flat samples among the 49 around them. */
     GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
         CambiDigits sum[3];
 #pragma unroll
@@ -4059,8 +4066,8 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block makes a square of scale 4. Of each finer scale, it makes the area of that square and the samples that it
- * depends on. */
+ * A block makes a square of scale 4. In each finer scale, it makes the area of that square and the samples that the
+ * square depends on. */
 
 /* Makes one scale: COUNT x COUNT samples, which begin LOW before the block's own square, from every STEP-th sample of
  * `from`, which begins FROM_LOW before it. OWN is the side of the block's own square. */
@@ -4134,10 +4141,11 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
  * A block has a strip of columns and some rows of a scale. It visits the rows that have samples to evaluate. Shared
  * memory holds for each column a histogram of the samples that the window covers, one byte per code. Columns come in
  * pairs, with a histogram of both columns and one of the first. So a window is a row of pairs and one more column: the
- * first of a pair on its right, or the second of a pair on its left, which is the difference of the two histograms. A
- * thread evaluates a sample of the row and adds up the bytes around its code, four codes at a time; it also updates the
- * histograms of a pair of columns. Histograms have few codes, starting from the lowest that the block evaluates, and
- * most blocks have no others. Further codes are processed in the same way afterwards.
+ * first of a pair on its right, or the second of a pair on its left. The histogram of a second column is the difference
+ * of the two histograms of its pair. A thread evaluates a sample of the row and adds up the bytes around its code, four
+ * codes at a time. It also updates the histograms of a pair of columns. Histograms cover few codes, starting from the
+ * lowest that the block evaluates. Most blocks have no other codes; further codes are processed in the same way
+ * afterwards.
  */
 struct CambiStrip {
     const uint8_t *samples; /* of the scale */
@@ -4170,9 +4178,9 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* Returns the c-value of a sample with four contrasts, as bits of a float. `cells`: of the pair that has the first
- * column of the window; `odd`: that column is the second of the pair; `centre`: the code, counted from the first that
- * is evaluated; `weights`: of the contrasts, a byte each. */
+/* Returns the c-value of a sample with four contrasts, as bits of a float. `cells`: histograms of the pair that
+ * contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code of the
+ * sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -4210,13 +4218,14 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Sums in halves of words: of the odd bytes, and of the even bytes, which are the rest of the sums of words. */
+    /* Sums in halves of words. `high` has the sums of the odd bytes. `low` has the sums of the even bytes, which are
+     * the rest of the sums of words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* The counts from four codes below on, first those at even distances, then those at odd distances. */
+    /* Counts from four codes below the sample on, first those at even distances, then those at odd distances. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4256,7 +4265,8 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* The same as cambi_value_of_four() for any number of contrasts; `weights` are those of the code. */
+/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` are the weights of the code, a byte
+ * per contrast. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -4273,14 +4283,13 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
     return bits_of(best);
 }
 
-/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 bits. (A wrong kernel may
- * produce any other value; the self-test then reports which kernel.) */
+/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 bits. If a miscompiled kernel
+ * produces another value, `& 63` keeps the shift defined, and the self-test reports the kernel. */
 GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
-/* The samples among which a thread looks for codes: a pair of columns. The threads of a block cover several rows at
- * once. */
+/* The pair of columns in which a thread searches for codes. The threads of a block cover several rows at once. */
 struct CambiScan {
     int32_t row, first_y, height; /* the row where the thread begins; rows of the block */
     uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
@@ -4386,7 +4395,8 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
     }
 }
 
-/* GROUP: number of pairs of columns whose total count fits a byte, or 0 for any number of contrasts. */
+/* Computes the c-values of a strip. GROUP: number of pairs of columns whose total count fits a byte, or 0 for any
+ * number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
         WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH,
@@ -4511,7 +4521,7 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* The reference rounds sums from 2^29 on, which is 2^53 in these units. */
+/* libvmaf rounds sums from 2^29 on, which is 2^53 in these units. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -4568,7 +4578,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
     const int32_t first_y = ((int32_t)block_x() - plane.first_part) * VMAFGPU__CAMBI_SELECT_ROWS;
     const bool is_too_many = (int64_t)load((const uint64_t *)(scratch + launch.found) + scale) > plane.top;
-    /* Samples without a c-value then get 0, since `order` reads all of them. */
+    /* If is_filled, samples without a c-value get 0, because `order` reads all samples. */
     const bool is_filled = pass == 0 && cambi_sum(launch, scale) >= CAMBI_EXACT;
     if (!is_too_many && !is_filled)
         return;
@@ -4578,7 +4588,7 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
     for (uint32_t i = 0; i < pass; i++)
         known = known << BITS | cambi_find_bin(bins + i * BINS, &rank);
     const uint32_t shift = pass < PASSES ? (PASSES - 1 - pass) * BITS : 0;
-    const uint32_t least = known + CAMBI_LEAST; /* after the last pass */
+    const uint32_t least = known + CAMBI_LEAST; /* valid after the last pass */
     for (uint32_t n = thread_index(); n < BINS; n += THREADS)
         histogram[n] = 0;
     block_barrier();
@@ -4591,8 +4601,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
-            /* Loads all at once, including words that were never stored; these are ignored below. (initcheck of
-             * compute-sanitizer reports them.) */
+            /* Loads four words at once, including words that were never stored; these are ignored below. initcheck of
+             * compute-sanitizer reports them. */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
@@ -4631,10 +4641,10 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
 
 /* ---- order ----
  *
- * The reference moves the largest c-values to the front by Hoare's selection, and adds them in double precision in the
+ * libvmaf moves the largest c-values to the front by Hoare's selection, and adds them in double precision in the
  * resulting order. A block does the same. In a round of the selection, values from the left that are not larger than
  * the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap can
- * be found beforehand, and no swap depends on another.
+ * be found beforehand, because no swap depends on another.
  */
 struct CambiOrder {
     enum {
@@ -4664,8 +4674,8 @@ struct CambiOrder {
     }
 };
 
-/* Looks at the next `count` values, from `first` on upwards or (side 1) downwards. Lists the distances of those that
- * must leave their side, in order, and returns their number. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists the distances of values
+ * that must leave their side, in order, and returns their number. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4730,7 +4740,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             break;
         is_last = i == k; /* all have been examined; one side now continues into the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last) /* before that, the other side may have none left, and its list may be full */
+        if (is_last) /* otherwise the other side may have no values left, and its list may be full */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4833,7 +4843,8 @@ GPU_FN void cambi_gather_top(uint32_t *values, int32_t n, int32_t top) {
     block_barrier();
 }
 
-/* cambi_unit_of() returns the unit in the last place of a double of that size, in units of 2^-24. */
+/* cambi_bits_of() returns the number of significant bits of v, cambi_unit_of() the unit in the last place of a double
+ * of the size of v. Both are for values in units of 2^-24. */
 GPU_FN int cambi_bits_of(int64_t v) {
     const uint32_t high = (uint32_t)((uint64_t)v >> 32);
     return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
@@ -4865,7 +4876,8 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
         sum += v;
         rest |= v & (unit - 1);
     }
-    /* So low that other warps cannot make the sum positive, and not so low that it overflows if all warps add it. */
+    /* This value is so low that other warps cannot make the sum positive, but the sum does not overflow if all warps
+     * add it. */
     sum = any_lane(rest != 0) ? -((int64_t)1 << 58) : warp_sum(sum);
     if (lane_index() == 0)
         of_warps[warp_index()] = sum;
@@ -4879,7 +4891,7 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
 }
 
 /* Computes how much a chunk of values adds to a sum that is an even multiple of the unit, in sums[0], and to an odd
- * multiple, in sums[1]. The rounding depends on nothing else as long as the unit does not change. */
+ * multiple, in sums[1]. As long as the unit does not change, the rounding depends on nothing else of the sum. */
 GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
@@ -4923,7 +4935,7 @@ GPU_FN int64_t cambi_add_in_order(uint32_t *values, uint32_t top) {
             first = end;
             continue;
         }
-        /* The unit changes within the chunk; find out where. */
+        /* The unit changes within the chunk. A smaller chunk shows where. */
         if (size > FEW) {
             size /= 8;
             continue;
@@ -4942,7 +4954,7 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
     if (!cambi_source(launch) || cambi_sum(launch, scale) < CAMBI_EXACT)
         return;
     const vmafgpu__cambi_plane &plane = launch.scale[scale];
-    /* Bits of floats that are not negative, which have the same order as the floats. */
+    /* Values are the bits of non-negative floats, which have the same order as the floats. */
     uint32_t *values = (uint32_t *)(cambi_scratch(launch) + plane.values);
     cambi_gather_top(values, plane.width * plane.height, (int32_t)plane.top);
     const int64_t sum = cambi_add_in_order(values, (uint32_t)plane.top);
@@ -4951,7 +4963,7 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 }
 
 /* ================================================================================================
- * >>speed                                        entropy of the chroma planes, in float
+ * >>speed                                        entropy of chroma planes and of changes of luma, in float
  * ================================================================================================
  * Every sum has the same order as on the CPU, so long sequential sums determine the time. Therefore a block does little
  * work, and many blocks run in parallel, for planes and pairs. Block y is a plane (u of the reference, u of the
@@ -4969,7 +4981,7 @@ GPU_FN float load_float(const float *p) {
     return float_bits(load((const uint32_t *)p));
 }
 
-/* ---- from chroma to a plane of a sixteenth ---- */
+/* ---- low-resolution planes, one sixteenth of the width and height ---- */
 
 struct SpeedPlane {
     const uint8_t *data;
@@ -5093,7 +5105,7 @@ GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPl
     return sum;
 }
 
-/* Eight neighbouring samples of STEP bytes each, including those of the other plane if u and v are interleaved. */
+/* Eight neighbouring samples of STEP bytes each, including samples of the other plane if u and v are interleaved. */
 template <int STEP> struct SpeedChunk {
     uint32_t word[2 * STEP];
 };
@@ -5117,8 +5129,9 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
     return chunk;
 }
 
-/* The usual case, 9 taps and no prescale, by whole chunks. A low column takes the end of one chunk and the beginning of
- * the next. Also looks for illegal words in all chunks of the rows, as the CPU does. */
+/* Computes low-resolution columns in the usual case, 9 taps and no prescale, from whole chunks. Such a column uses the
+ * end of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, as the CPU
+ * does. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
@@ -5189,7 +5202,8 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Block x is some columns of a row. STEP is 0 after a prescale. CHANGES: of changes between frames. */
+/* Computes some columns of a row of a low-resolution plane; block x selects them. STEP is 0 after a prescale. CHANGES:
+ * processes changes between frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -5223,8 +5237,8 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* The number in a name is the distance of two samples in bytes. A prescale has kernels of its own, because nvcc reads
- * its tables ahead of the condition, even if there are none. */
+/* The number in a name is the distance of two samples in bytes. A prescale has separate kernels, because nvcc moves
+ * loads from its tables before the condition, even if there are no tables. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
     speed_low<0>(launch);
 }
@@ -5241,7 +5255,7 @@ GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_TH
     speed_low<4>(launch);
 }
 
-/* Returns the OR of the words of a row, without those of the other plane that may lie between them. */
+/* Returns the OR of the words of a row, without interleaved words of the other plane. */
 GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *row = plane.data - aside + y * plane.pitch;
@@ -5260,7 +5274,8 @@ GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const
     return seen;
 }
 
-/* Looks for illegal words in the whole of the rows that row block_x() is made of, if the low kernel does not. */
+/* Checks the complete source rows of low-resolution row block_x() for illegal words, unless the low kernel checks
+ * them. */
 template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
@@ -5270,7 +5285,7 @@ template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &
 #pragma unroll 1
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
         const int32_t y = ((int32_t)block_x() << VMAFGPU__SPEED_SHIFT) + t;
-        if (y < 0 || y >= launch.scaled_height) /* a row inside replaces it, which is checked anyway */
+        if (y < 0 || y >= launch.scaled_height) /* a row inside the plane replaces this one and is checked anyway */
             continue;
 #pragma unroll 1
         for (int32_t k = 0; k < (SCALED ? launch.sources : 1); k++) {
@@ -5292,18 +5307,18 @@ GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED
     speed_check<true>(launch);
 }
 
-/* ---- what the other kernels have in common ---- */
+/* ---- functions of the other kernels ---- */
 
 GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) {
     return !(launch.pairs >> block_z() & 1);
 }
 
-/* Returns a part of the scratch memory: of this block's pair and a plane. */
+/* Returns a part of the scratch memory of the pair of this block, for a plane. */
 GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__speed_part &part, uint32_t plane) {
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns how many positions a block has in the plane without its edge, across or down. */
+/* Returns the number of positions of a block along one axis of a plane that is `blocks` blocks long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -5313,9 +5328,9 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
     return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
 }
 
-/* ---- the local mean goes; means of the places in a block ---- */
+/* ---- subtraction of the local mean; means of the places of a block ---- */
 
-/* Returns the local mean at x, y. REACH 0: with as many taps as the launch has. */
+/* Returns the local mean at x, y. REACH is 0 if the launch has the number of taps. */
 template <int REACH>
 GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
@@ -5351,8 +5366,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds `count` numbers to a sum in order, while the next ones are loaded. Reads some numbers beyond these. The sum
- * starts from 0 and is never -0, so that 0 can be added. */
+/* Adds `count` numbers to a sum in order, while the next ones are loaded. It also reads some numbers beyond the last
+ * one. The sum starts from 0 and is never -0, so adding 0 does not change it. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -5385,7 +5400,8 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* The first warp sums a band of rows, with a lane per place, while the other warps make the next band. */
+/* Subtracts the local mean and computes the means of places. The first warp sums a band of rows, with a lane per place,
+ * while the other warps compute the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
     if (speed_is_skipped(launch))
@@ -5419,12 +5435,12 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
     speed_flat(launch);
 }
 
-/* ---- covariance: sums of products of samples that lie some distance apart ----
+/* ---- covariance: sums of products of samples at a fixed distance ----
  *
- * There is one block for every distance of two places, and one for the samples themselves. Sums are in double
- * precision; the products are exact. A thread sums down a column, for each window that differs by rows. Then a thread
- * per such window sums along the columns, for each window that differs by columns. The part that all windows have in
- * common is summed once. */
+ * One block processes each distance of two places, and another block the samples themselves. Sums are in double
+ * precision; the products are exact. First, a thread sums down a column, once for each row where a window can begin.
+ * Then one thread per such row adds the sums along the columns, once for each column where a window can begin. The part
+ * that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5546,9 +5562,9 @@ struct SpeedCovariance {
     double mean_a, mean_b;
 };
 
-/* As vmafgpu__speed_covariance_in_order(), by a warp. Each addition waits for the previous one, so everything else is
- * done beforehand: a lane computes one of LANES terms, and all lanes add them. `terms` is shared memory for LANES
- * numbers. */
+/* Computes the same as vmafgpu__speed_covariance_in_order(), with a warp. Each addition waits for the previous one, so
+ * everything else is done beforehand: a lane computes one of LANES terms, and all lanes add them. `terms` is shared
+ * memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5671,8 +5687,9 @@ struct SpeedEigen {
     float *column, *v, *x, *d, *e;
 };
 
-/* Lane r has row r: in step i its element of column i, and the elements right of it, which are moved to the left end of
- * the line and followed by zeros. The lines in shared memory, which all lanes read, have the same layout. */
+/* Reduces the matrix to tridiagonal form. Lane r holds a part of row r: in step i, the element in column i, and the
+ * elements to its right. These are moved to the left end of the line, and zeros follow. The lines in shared memory,
+ * which all lanes read, have the same layout. */
 GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
@@ -5779,8 +5796,9 @@ struct SpeedTangent {
     float t, root;
 };
 
-/* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The steps written out here round
- * like a division if nothing leaves the range of floats. The root starts from the quotient before it is refined. */
+/* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The operations here round like a
+ * division as long as all values are in the range of floats. The root starts from the quotient before its
+ * refinement. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least; /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -5865,16 +5883,16 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)out + SPEED_SIDE, is_singular);
 }
 
-/* ---- the matrix that solves: a QR decomposition with whole matrices, by a block ----
+/* ---- solution matrix: a QR decomposition with whole matrices, by a block ----
  *
- * A thread has five rows of a column. A reflection does not change what is above its first row. Sums of products can
- * leave out the zeros there, as long as all numbers are finite. */
+ * A thread has five rows of a column. A reflection does not change the rows above its first row. Sums of products can
+ * omit the zeros of these rows, as long as all numbers are finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
     SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
-    SPEED_VECTOR = 8 * SPEED_GROUPS /* vector of a reflection: five numbers and three unused ones, and so on */
+    SPEED_VECTOR = 8 * SPEED_GROUPS /* vector of a reflection: groups of five numbers and three unused ones */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
@@ -5982,7 +6000,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         m.from[row * SPEED_PITCH + column] = m.matrix[i];
         m.from[row * SPEED_PITCH + SPEED_SIDE + column] = row == column ? 1 : 0;
     }
-    if (thread < 2 * SPEED_LINE) /* `next` follows it */
+    if (thread < 2 * SPEED_LINE) /* also clears `next`, which follows */
         m.column[thread] = thread < SPEED_SIDE ? m.matrix[thread * SPEED_SIDE] : 0;
     if (thread == 0)
         *m.is_singular = 0;
@@ -6014,7 +6032,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)q + SPEED_SQUARE, *m.is_singular);
 }
 
-/* Block x computes the eigenvalues, or the solution. */
+/* Block 0 computes the eigenvalues, block 1 the solution. */
 GPU_KERNEL(vmafgpu_speed_matrix, vmafgpu__speed_launch, VMAFGPU__SPEED_MATRIX_THREADS, 2) {
     if (speed_is_skipped(launch))
         return;
@@ -6200,7 +6218,7 @@ GPU_KERNEL(vmafgpu_speed_entropy, vmafgpu__speed_launch, VMAFGPU__SPEED_ENTROPY_
     speed_entropy(launch);
 }
 
-/* Block x is u or v. */
+/* Computes the score of u (block 0) or v (block 1). */
 GPU_FN void speed_score(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_SCORE_THREADS;
     if (speed_is_skipped(launch))
@@ -6347,7 +6365,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
-/* Writes terms, and zeros after the last one to the end of its group. */
+/* Writes terms, then zeros up to the end of the last group. */
 GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
     const uint32_t z = block_z();
@@ -6379,12 +6397,12 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 }
 
 /* ================================================================================================
- * >>chains                                       sums of floats, one addition after the other
+ * >>chains                                       sums of floats in a fixed order
  * ================================================================================================
  * Rows are summed from left to right, one lane per row, then their sums from top to bottom.
  */
 
-/* Block z is a pair, block x some rows of a plane. */
+/* Sums rows of a plane. Block z selects the pair, block x the rows. */
 GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
     enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows that a read covers */
     static_assert(LANES % TILE == 0, "a read covers whole rows of a tile");
@@ -6426,7 +6444,7 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         store((float *)(launch.scratch + block_z() * launch.scratch_size + plane.sums) + first + lane, sum);
 }
 
-/* Block x is a plane. */
+/* Adds up the row sums of a plane, which block x selects. */
 GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
     if (!(launch.pairs >> block_z() & 1))
         return;
@@ -6476,9 +6494,9 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
         store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)sum);
 }
 
-/* ---- a single chain: it is known before how a sum is rounded ---- */
+/* ---- a single chain, in parallel ---- */
 
-/* Between a power of two and the next, the bits of floating-point numbers, taken as integers, count units in the last
+/* Between two adjacent powers of two, the bits of a floating-point number, read as an integer, count units in the last
  * place. */
 struct FloatSum {
     typedef float Number;
@@ -6517,10 +6535,10 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* Effect of some terms on a sum, in units in the last place: on an even sum, and on an odd one. With terms of both
- * signs, also how far the sum moves down and up on the way. This is the same for all sums from a power of two to the
- * next, because a sum is rounded to the nearest number, and to an even one if two are equally near. 2 * ROOM stands for
- * everything that is too far. */
+/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. With terms of both
+ * signs, `low` and `high` are how far the sum moves down and up on the way. The effect is the same for all sums between
+ * two adjacent powers of two, because a sum is rounded to the nearest number, and in a tie to the even one. 2 * ROOM
+ * means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
@@ -6546,7 +6564,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Returns the effect of both, one after the other. */
+/* Returns the effect of `first` followed by `then`. */
 template <class Sum, bool SIGNED>
 GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6573,7 +6591,7 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns the effect of a group of terms on sums from `floor` on, which is the bits of a power of two, or 0. `sign` can
+/* Returns the effect of a group of terms on sums of at least `floor`, the bits of a power of two, or 0. `sign` can
  * negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
@@ -6607,8 +6625,8 @@ GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Su
     return out;
 }
 
-/* Adds terms in order, group by group. As long as the sum stays between a power of two and the next, each thread
- * determines what one group adds, and where the sum is after each group follows from that. The group with which the sum
+/* Adds terms in order, group by group. As long as the sum stays between two adjacent powers of two, each thread
+ * computes the effect of one group, and the sums after all groups follow from these. The group with which the sum
  * leaves this range is added term by term. */
 template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
     enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
@@ -6629,7 +6647,8 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
     for (int32_t at = 0; at < plane.groups;) {
         const Bits sign = SIGNED ? sum & Sum::SIGN : 0, floor = sum & Sum::EXPONENT;
         const int32_t n = at + (int32_t)thread_index();
-        /* A sum rarely stays between two powers of two for longer than it took to get there. */
+        /* A sum rarely stays between two powers of two for longer than it took to get there, so later groups are not
+         * evaluated. */
         Steps<Sum, SIGNED> own = { { 2 * Sum::ROOM, 2 * Sum::ROOM }, {}, {} };
 #pragma unroll
         for (int odd = 0; odd < 2; odd++)
@@ -6698,11 +6717,11 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
 }
 
 /* ================================================================================================
- * >>float vif                                    information in floats; and what pictures are smoothed with
+ * >>float vif                                    visual information fidelity, and its filter, in float
  * ================================================================================================
- * A thread has a column of the block's output, or of its margin, and sums the taps down for all rows, directly from the
- * picture. Then threads sum along the rows, which are in shared memory, four columns at a time. Each sum starts with
- * its first tap.
+ * A thread processes a column of the output of the block, or of its margin. It computes the vertical sums of all rows,
+ * directly from the picture, and writes them to shared memory. Then threads compute the horizontal sums, four columns
+ * at a time. Each sum starts with its first tap.
  */
 
 /* Returns a sample in the form that float features use. */
@@ -6713,7 +6732,7 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
-/* Returns a sample that is made of others, and sets the bits of their words in `seen`. */
+/* Returns a resampled sample, and adds the bits of its source words to `seen`. */
 GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x,
                            int32_t y, uint32_t &seen) {
     float value = 0, weights = 0;
@@ -6771,7 +6790,7 @@ GPU_FN FloatPicture float_picture(const vmafgpu__blur_launch &launch, uint32_t z
     return picture;
 }
 
-/* Returns tap k of a sum, or 0 if k is outside of the taps. */
+/* Returns tap k of a sum, or 0 if there is no such tap. */
 GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) {
     return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k];
 }
@@ -6807,7 +6826,7 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
     }
 }
 
-/* Adds a row of the picture to the sums down a column. It is the k-th row for the first sum. */
+/* Adds a row of the picture to the sums down a column. It is row k of the first sum. */
 template <int REACH>
 GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
                         float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6825,7 +6844,8 @@ GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, in
     }
 }
 
-/* Computes sums down column x of both pictures, for rows from y0 on. BYTES of a sample; 0: as in the launch. */
+/* Computes sums down column x of both pictures, for rows from y0 on. BYTES is the size of a sample, or 0 if the launch
+ * has it. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x,
                      int32_t y0, float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6889,7 +6909,7 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     }
 }
 
-/* With warps of 64 lanes, AMD's scalar registers cannot hold the addresses of all these rows. */
+/* With warps of 64 lanes, the scalar registers of AMD GPUs cannot hold the addresses of all these rows. */
 GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) {
     float_vif<LANES == 32 ? 8 : 0>(launch);
 }
@@ -6900,8 +6920,8 @@ GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) {
     float_vif<0>(launch);
 }
 
-/* Computes sums down column x of a picture, for every other row from the one around y on, and writes them `line` floats
- * apart. Each sample is read once. */
+/* Computes sums down column x of a picture, for every second row, from the one centred at y on. Writes them `line`
+ * floats apart. Each sample is read once. */
 template <int REACH, int BYTES>
 GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y,
                         int32_t line, float *out) {
@@ -6921,8 +6941,8 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
         out[j * line] = sum[j];
 }
 
-/* Makes the pictures of the next scale: every other pixel of every other row, smoothed by the taps of that scale. Block
- * z is a picture of a pair. REACH 0: any. */
+/* Makes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
+ * Block z is a picture of a pair. REACH is 0 for any reach. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SHRINK_COLUMNS,
@@ -6997,10 +7017,10 @@ GPU_KERNEL(vmafgpu_float_shrink, vmafgpu__blur_launch, VMAFGPU__SHRINK_THREADS, 
 }
 
 /* ================================================================================================
- * >>float motion                                 what blurred references differ by
+ * >>float motion                                 difference of blurred references, in float
  * ================================================================================================ */
 
-/* Returns the previous reference (0) or this one (1). */
+/* Returns the previous reference (f is 0) or the current one (f is 1). */
 GPU_FN FloatPicture motion_picture(const vmafgpu__blur_launch &launch, uint32_t z, int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
     FloatPicture picture;
@@ -7058,7 +7078,7 @@ GPU_KERNEL(vmafgpu_float_motion, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 3)
     float_motion(launch);
 }
 
-/* Returns a blurred pixel: first down the columns, then along the row. */
+/* Returns a blurred pixel. The columns are blurred first, then the row. */
 GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y) {
     enum { REACH = VMAFGPU__BLUR_MOTION_REACH };
     float sum = 0;
@@ -7076,7 +7096,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* The same for smaller pictures, whose pixels are made of four blurred ones. Block y is a row. */
+/* Does the same as float_motion() for smaller pictures, in which a pixel is made of four blurred ones. Block y is a
+ * row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7108,7 +7129,7 @@ GPU_KERNEL(vmafgpu_float_motion_small, vmafgpu__blur_launch, VMAFGPU__FLOAT_MOTI
 }
 
 /* ================================================================================================
- * >>float ansnr                                  smoothed pictures and what they differ by
+ * >>float ansnr                                  signal-to-noise ratio of smoothed pictures, in float
  * ================================================================================================ */
 GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
     enum { ROWS = VMAFGPU__FLOAT_ANSNR_ROWS };
@@ -7172,7 +7193,7 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
 }
 
 /* ================================================================================================
- * >>float adm                                    detail lost and added in floats
+ * >>float adm                                    detail lost and added, in float
  * ================================================================================================
  * A block computes the bands of a tile and of a border of one pixel. Masking values are exchanged in shared memory.
  */
@@ -7201,8 +7222,8 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
     band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
 }
 
-/* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the
- * processor's estimates of reciprocals, which are refined once; without it, a division is used. */
+/* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the reciprocal
+ * estimates of the CPU, which are refined once. If it is NULL, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -7227,13 +7248,14 @@ GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size
 
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
-/* Magnitudes of a tile, weighted by contrast sensitivity, [original, lost, added][band][pixel], and how much those lost
- * and added mask their neighbours. */
+/* `size` has magnitudes of a tile, weighted by contrast sensitivity: [original, lost, added][band][pixel]. `side` has
+ * the amounts by which lost and added detail masks its neighbours. "Lost" is the detail of the original that is left in
+ * the distorted picture; the loss is measured by it. */
 struct FloatAdmTile {
     float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
 };
 
-/* Decouples a band of a pixel, and returns the weighted magnitude of the original. */
+/* Decouples a band of a pixel. `lost` and `added` receive weighted magnitudes. Returns that of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
@@ -7246,7 +7268,7 @@ GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float f
     return magnitude(factor * o);
 }
 
-/* Returns how much lost (0) or added detail masks at a pixel of the tile. */
+/* Returns how much lost detail (`which` is 0) or added detail (1) masks a pixel of the tile. */
 GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
     float threshold = 0;
 #pragma unroll
@@ -7283,7 +7305,8 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* Pixels outside the picture take the bands of pixels inside; those further out are not used. */
+        /* By the border rule, pixels outside the picture have the bands of pixels inside. Pixels further outside are
+         * not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -7347,12 +7370,13 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
 /* ================================================================================================
  * >>ssim                                         structural similarity
  * ================================================================================================
- * Products with taps are rounded to floats and summed as doubles, from the first tap on. Each block of a picture stores
- * sums of its own. If their total may round to another float than libvmaf's, the sum is uncertain, and the host
- * requests a recomputation: all terms, strip by strip, and their sum in libvmaf's order.
+ * Products with taps are rounded to float and summed in double, from the first tap on. Each block of a picture stores
+ * sums of its own. If their total may round to another float than that of libvmaf, the sum is uncertain. Then `rounded`
+ * and `finalise` narrow it down. If it is still uncertain, the host requests a recomputation: all terms, strip by
+ * strip, and their sum in the order of libvmaf.
  */
 
-/* Returns the picture of a scale. */
+/* Returns a picture of a scale: the reference (f is 0) or the distorted one (f is 1). */
 GPU_FN FloatPicture ssim_picture(const vmafgpu__ssim_launch &launch, const vmafgpu__ssim_scale &scale, uint32_t z,
                                  int f) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[z];
@@ -7374,8 +7398,8 @@ GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) {
     return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k;
 }
 
-/* Converts floats that are not negative to doubles by one multiplication and addition of integers, because conversions
- * run at a quarter of the rate of double additions and would limit SSIM. 0 becomes 2^-127. */
+/* Converts floats to doubles by one multiplication and addition of integers, because conversions run at a quarter of
+ * the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
 struct Widening {
     uint32_t factor;
     uint64_t addend;
@@ -7387,8 +7411,9 @@ GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* How products become doubles. POSITIVE products are those of luma, which are 0 or at least 2^-60, or of samples from
- * SSIM_POSITIVE on. The 2^-127 that replaces 0 is lost in any sum of these, and a sum of nothing else is set to 0. */
+/* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
+ * samples of at least SSIM_POSITIVE. The 2^-127 that replaces 0 is lost in a sum with such a product. A sum of zeros
+ * only is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7439,7 +7464,7 @@ enum {
     HALVE_COLUMNS = VMAFGPU__SSIM_HALVE_COLUMNS,
     HALVE_ROWS = VMAFGPU__SSIM_HALVE_ROWS,
     HALVE_LINE = VMAFGPU__SSIM_HALVE_LINE,
-    HALVE_ODD = HALVE_LINE / 2, /* even columns of a row, then odd ones */
+    HALVE_ODD = HALVE_LINE / 2, /* offset of the odd columns of a row; the even ones come first */
     HALVE_WIDE = 2 * HALVE_COLUMNS + HALVE_TAPS - 2,
     HALVE_HIGH = 2 * HALVE_ROWS + HALVE_TAPS - 2,
     HALVE_THREADS_DOWN = VMAFGPU__SSIM_THREADS / HALVE_COLUMNS,
@@ -7448,8 +7473,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE: the samples are; the products have
- * the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE means that the samples are
+ * positive. The products have the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7514,8 +7539,8 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* Makes the next scale of float_ms_ssim: every other pixel of every other row. The samples that a block depends on are
- * in shared memory. */
+/* Makes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
+ * are in shared memory. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
     if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
@@ -7555,15 +7580,15 @@ enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS,
     SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES, /* floats of shared memory */
     SSIM_ACROSS = 2,
-    SSIM_DOWN = 7, /* windows that a thread has beside each other, and one below the other */
+    SSIM_DOWN = 7, /* windows of a thread: side by side, and one below the other */
     SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1,
-    SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,  /* columns, lines of these */
+    SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,  /* columns and lines of samples of these windows */
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1 /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Loads the samples of a row that adjacent windows use, and returns the least. BYTES of a sample; 0: `bytes`. Columns
- * beyond `last` repeat that column; they belong to no window. */
+/* Loads the samples of a row that adjacent windows use, and returns the least. BYTES is the size of a sample, or 0 if
+ * `bytes` has it. Columns beyond `last` repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7601,7 +7626,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* Computes one mean of windows that are one below the other. */
+/* Computes one mean of the windows of a thread, which are one below the other. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7616,13 +7641,13 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
-/* Computes the windows of the block at (x0, y0). A thread leaves the means of a, b, a a, b b, a b of its windows, plane
- * by plane, where its rows began, and returns the address of the first ones. BYTES of a sample; 0: as in the scale. */
+/* Computes the windows of the block at (x0, y0). A thread stores the means of a, b, a a, b b, a b of its windows, plane
+ * by plane, in place of its first lines, and returns the address of the first mean. BYTES is the size of a sample, or 0
+ * if the scale has it. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
-    }; /* lines from the last thread's first one
-                                                                              on */
+    }; /* lines from the first one of the last thread on */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7711,7 +7736,7 @@ GPU_FN double ssim_power(int32_t n) {
     return double_bits((uint64_t)(n + 1023) << 52);
 }
 
-/* Adds a term to the sum of its row. All lanes must call this, also those that have no term or no row. */
+/* Adds a term to the sum of its row. All lanes must call this, even those without a term or a row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
     const double magic = 6755399441055744.0; /* 2^52 + 2^51: doubles of this size are integers */
     const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)),
@@ -7815,26 +7840,28 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
     }
 }
 
-/* Returns half a unit in the last place of a sum of that size, which is the most that an addition rounds by. */
+/* Returns half a unit in the last place of a sum of this size, which is the most that an addition rounds by. */
 GPU_FN double ssim_rounding(double size) {
     const uint64_t exponent = bits_of(size) & (uint64_t)0x7ff << 52, least = (uint64_t)54 << 52;
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Returns whether the range of a sum leaves more than one float for the mean, or none. */
+/* Returns whether the range of a sum allows more than one float for the mean, or is not a number. */
 GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
 }
 
-/* Block x is a scale. libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the
- * last place. The sum is hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the
- * picture. So all roundings in a band together are less than those of as many sums that are as large as the one at its
- * end. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place.
- * The mean is uncertain unless both errors leave only one float.
+/* Adds up the sums of a scale, which block x selects, and marks uncertain ones.
  *
- * For an uncertain sum, each row gets the exponent that the sum has about there; `rounded` rounds the terms of the row
- * accordingly. */
+ * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. The sum is
+ * hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So all roundings
+ * in a band together are less than those of as many sums of the size at the end of the band. The sum computed here,
+ * with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is uncertain unless
+ * both errors leave only one float.
+ *
+ * For an uncertain sum, each row gets the exponent that the sum has approximately at that row. `rounded` rounds the
+ * terms of the row accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7842,7 +7869,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS; /* of all, l, c, s; then follow flags of uncertain ones */
+    double *totals = bands + BANDS * SUMS; /* of all, l, c, s; flags of uncertain sums follow */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7910,13 +7937,16 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     }
 }
 
-/* Block x is a scale. If libvmaf's sum is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52),
- * and each term adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent
- * multiples. So the sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the
- * range of the sum before the row shows whether it stays between these powers. In the few rows where it may not, each
- * addition rounds by at most half a unit in the last place, and each term has been rounded by half a multiple. Two more
- * multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most half a
- * multiple, and the product is exact from e = 16 on, since the sum of the row is below 2^15, which is at most 2^51
+/* Narrows down the uncertain sums of a scale, which block x selects.
+ *
+ * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
+ * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
+ * sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the range of the sum
+ * before the row shows whether it stays between these powers. In the few rows where it may not, each addition rounds by
+ * at most half a unit in the last place, and each term has been rounded by half a multiple.
+ *
+ * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most
+ * half a multiple. The product is exact from e = 16 on, because the sum of the row is below 2^15, which is at most 2^51
  * multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
@@ -7992,9 +8022,9 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
 }
 
 /* ================================================================================================
- * >>psnr_hvs                                     what the eye sees of 8x8 blocks
+ * >>psnr_hvs                                     PSNR of 8x8 blocks, weighted by visibility
  * ================================================================================================
- * A thread has a block: 64 samples or coefficients in registers, first those of the reference, then those of the
+ * A thread processes a block: 64 samples or coefficients in registers, first those of the reference, then those of the
  * distorted picture.
  */
 
@@ -8036,7 +8066,7 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns how uneven a block is: the variances of its quadrants, relative to its own. */
+/* Returns how uneven a block is: the variances of its quadrants, relative to the variance of the block. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -8119,10 +8149,10 @@ GPU_KERNEL(vmafgpu_psnr_hvs_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_TH
 }
 
 /* ================================================================================================
- * >>ciede                                        how far colours are apart
+ * >>ciede                                        colour differences (CIEDE2000)
  * ================================================================================================
- * A thread has a pixel. Equal pixels have no difference. Uncertain pixels are listed for the host, which may supply
- * their results and run everything again.
+ * A thread processes a pixel. The difference of equal pixels is 0. Uncertain pixels are listed for the host, which may
+ * supply their results and launch the kernel again.
  */
 
 GPU_FN double ciede_channel(double c) {
@@ -8203,8 +8233,8 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
            launch.shift;
 }
 
-/* Returns the result of an uncertain pixel with these samples: what the host has supplied, otherwise `found`. In the
- * latter case the pixel is listed. */
+/* Returns the result of an uncertain pixel with these samples: the one that the host has supplied, otherwise `found`.
+ * In the latter case the pixel is listed. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16,
                               sample[0][2] | sample[1][2] << 16 };
@@ -8271,12 +8301,12 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
 }
 
 /* ================================================================================================
- * >>edits                                        what other samples in a rectangle change
+ * >>edits                                        changes of the sums by other samples in a rectangle
  * ================================================================================================
  * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
  * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code has stored, are
- * subtracted. The part of the next scale's picture that an edit changes goes to the scratch memory of that edit.
- * >>edits in vmafgpu.h has the rules.
+ * subtracted. The part of the picture of the next scale that an edit changes goes to the scratch memory of that edit.
+ * The section >>edits of vmafgpu.h specifies the rules.
  */
 
 /* The picture of the base with the samples of an edit in it. */
@@ -8304,7 +8334,8 @@ GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
     return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
 }
 
-/* Returns the picture with an edit at a scale of VIF or ADM. At scale 0, its samples are those that were imported. */
+/* Returns the picture with an edit at a scale of VIF or ADM. At scale 0, the samples of the edit are the imported
+ * ones. */
 GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
                                 const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
                                 const uint64_t *place, const int32_t *patch_pitch) {
@@ -8344,7 +8375,8 @@ GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPOR
     edit_import(launch);
 }
 
-/* A thread has some samples of the plane. Each sample gets the last edit that covers it. */
+/* Applies the edits of a batch to the plane. A thread processes some samples; each sample gets the last edit that
+ * covers it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -8392,14 +8424,14 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
-/* Use of the contribution of a sample to the sums: the change by an edit, or the contribution of the base, which is
- * stored or summed by blocks. */
+/* Use of the contributions of samples to the sums. EDIT_CHANGES sums the changes by an edit. EDIT_STORES stores the
+ * contributions of the base, EDIT_BLOCKS sums them by blocks of a map. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
-/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. It has planes of means
- * (those of the edited picture in the high halves), of squares of the reference if the base is wanted, of squares, and
- * of products. For edits follow the `images`, every second row of the edited picture for the next scale. Last come the
- * `samples`; variances and covariances replace them. */
+/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. The planes are means
+ * (those of the edited picture in the high halves), squares of the reference (only OF_BASE), squares, and products. For
+ * edits, the `images` follow: every second row of the edited picture for the next scale. The `samples` come last;
+ * variances and covariances replace them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -8500,7 +8532,7 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
                  (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
 }
 
-/* Like vif_plain_vertical(), for the given columns and rows. */
+/* Does the same as vif_plain_vertical() for the given columns and rows. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile &tile, int32_t columns, int32_t rows) {
     constexpr int SCALE = Tile::SCALE, REACH = Tile::REACH, COUNT = VIF_RUN + 2 * REACH;
@@ -8549,8 +8581,9 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     }
 }
 
-/* Computes sums of neighbouring samples of a row, of one half of its words. Like vif_plain_horizontal(), but for four
- * samples, which takes fewer registers and keeps more threads busy if there are few columns. */
+/* Computes sums of neighbouring samples of a row, from one half of its words. In contrast to vif_plain_horizontal(), a
+ * thread computes only four samples, which takes fewer registers and keeps more threads busy if there are few
+ * columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
     constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -8574,7 +8607,7 @@ GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN
         out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
 }
 
-/* Computes the part of the next scale's picture that changes and is in the tile. */
+/* Computes the part of the picture of the next scale that changes and is in the tile. */
 template <class Tile>
 GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed,
                             const Tile &tile, int32_t x, int32_t y) {
@@ -8591,7 +8624,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
         here.of[i].end = adm_lesser(next.of[i].end, from[i] + most[i]);
     }
     const int32_t wide = max_edit_size(here.of[0]),
-                  count = wide > 0 ? wide * max_edit_size(here.of[1]) : 0; /* may be negative */
+                  count = wide > 0 ? wide * max_edit_size(here.of[1]) : 0; /* a size may be negative */
     uint8_t *out = batch.scratch + index * batch.scratch_size + batch.vif[NEXT];
     for (int32_t i = (int32_t)thread_index(); i < count; i += (int32_t)block_threads()) {
         const int32_t column = here.of[0].first + i % wide, row = here.of[1].first + i / wide;
@@ -8628,7 +8661,7 @@ GPU_FN MapSpan map_span(int32_t sample, int32_t size, int32_t count, int shift, 
     return MapSpan{ k, k + 1 < count ? vmafgpu__divide_up((k + 1) * size, 1 << shift) : samples };
 }
 
-/* Returns the sums of a block, or NULL if the block is not wanted. */
+/* Returns the sums of a block, or NULL if the block is not requested. */
 GPU_FN int64_t *map_sums(const vmafgpu__map_blocks &map, int32_t column, int32_t row) {
     const int32_t index = row * map.across + column - map.first;
     return (uint32_t)index < (uint32_t)map.count ? map.sums + (int64_t)index * 2 * VMAFGPU__SLOPES : nullptr;
@@ -8640,7 +8673,7 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
 }
 
 /* Adds the samples of a tile to the sums of blocks: those of the picture, and those of the reference against itself. A
- * thread has a part of a row. */
+ * thread processes a part of a row. */
 template <int SCALE>
 GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows,
                     int32_t wide, const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
@@ -8824,7 +8857,7 @@ EDIT_VIF_KERNEL(3, 3, 2)
 
 /* ---- ADM ---- */
 
-/* Stores each cube instead of sums over columns. */
+/* This kind stores each cube instead of sums over columns. */
 template <class Base> struct StoreKind : Base {};
 template <class Base> struct AdmSums<StoreKind<Base>, false> {
     uint64_t denominator[VMAFGPU__BANDS];
@@ -8847,7 +8880,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* Adds to the sums of a map's blocks instead of sums over columns. */
+/* This kind adds to the sums of blocks of a map instead of sums over columns. */
 template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
@@ -8915,7 +8948,8 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     map_adm_turn(launch.adm, sums);
 }
 
-/* A warp has a tile of the base. The second layer of blocks compares the reference with itself. */
+/* Computes the contributions of the base. A warp processes a tile. The second layer of blocks compares the reference
+ * with itself. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -8956,8 +8990,8 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         adm_step<Kind, true, true>(adm, walk, row, k);
 }
 
-/* Sums changes over columns instead of values. An edit has a group of lanes, a power of two of at least eight. The rows
- * of its tile follow those of the previous group. */
+/* This kind sums changes over columns instead of values. An edit has a group of lanes, a power of two of at least
+ * eight. The rows of its tile follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
     static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD,
@@ -8966,7 +9000,7 @@ template <class Base> struct EditKind : Base {
 };
 template <class Base> struct AdmSums<EditKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    const uint64_t *base; /* the base's cubes of the next column; [2][VMAFGPU__BANDS] planes */
+    const uint64_t *base; /* cubes of the base for the next column; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
 };
 
@@ -8982,7 +9016,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<EditKind<B
     sums.base++;
 }
 
-/* The number of lanes that an edit has, and the place of this lane among them. */
+/* The number of lanes of an edit, and the index of this lane among them. */
 struct EditLanes {
     int32_t count, own;
 };
@@ -9012,7 +9046,7 @@ GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t 
     }
 }
 
-/* Writes an edit's samples over those of the tile at band position (x, y). */
+/* Writes the samples of an edit over the samples of the tile at band position (x, y). */
 template <class Kind, class Sample>
 GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditPicture &picture, int32_t x, int32_t y,
                              int32_t height, int32_t words, int32_t rows) {
@@ -9032,7 +9066,7 @@ GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditP
     }
 }
 
-/* Like adm_mirror_columns(). */
+/* Does the same as adm_mirror_columns() for the tile of an edit. */
 template <class Kind, class Sample>
 GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t width, int32_t x, int32_t rows) {
     const int32_t first_column = 2 * x - 4;
@@ -9071,8 +9105,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
     const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
     const uint32_t index = unit / (uint32_t)launch.strips;
-    /* Always 0. It is added to values that all warps have in common, so that the compiler does not keep all of them in
-     * the few scalar registers. */
+    /* This is always 0. It is added to values that are equal in all lanes, so that the compiler does not keep all of
+     * them in the few scalar registers. */
     const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
     const bool is_there = index < (uint32_t)batch.count;
     const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
@@ -9096,7 +9130,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
     const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
-    /* `own_tile` is the first even row of the group's tile; the odd rows begin at the same place of the other half. */
+    /* `own_tile` is the first even row of the tile of the group. The odd rows begin at the same place in the other
+     * half. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
     uint32_t *own_tile = tile + (int32_t)lane_index() / lanes.count * (lanes.count + 1) * Kind::STRIDE;
     const int32_t own_row = y - 1 + lanes.own, rows = 2 * adm_lesser(lanes.count, around.of[1].end - y + 2) + 2;
@@ -9107,7 +9142,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     AdmWalk<Kind> walk = {};
     walk.tile = tile;
     walk.sums.plane = (int64_t)g.w * g.h;
-    /* Begins at an even column. A column before the first that changes contributes what it contributed to the base. */
+    /* The walk begins at an even column. A column before the first changed one contributes the same as in the base. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
         /* The last column is summed together with the one after it. */
@@ -9177,7 +9212,7 @@ EDIT_ADM_KERNEL(2, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_2, 2, 4)
 EDIT_ADM_KERNEL(3, VMAFGPU__EDIT_ADM_WIDTH_3, VMAFGPU__ADM_WIDTH_3, 3, 4)
 #undef EDIT_ADM_KERNEL
 
-/* ---- what the prediction changes by: a thread has an edit ---- */
+/* ---- change of the prediction, one thread per edit ---- */
 
 GPU_FN void edit_change(const vmafgpu__edit_change_launch &launch) {
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -9196,7 +9231,7 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
     edit_change(launch);
 }
 
-/* ---- maps: what each sample of the base gives, by blocks ---- */
+/* ---- maps: contributions of the base, by blocks ---- */
 
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     if (thread_index() == 0)
@@ -9207,7 +9242,8 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Runs as one block. A thread processes a vector at a time, then an input of the model, then one of the sums. */
+/* Computes the slopes of the sums in one block. A thread processes a vector at a time, then an input of the model, then
+ * one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
@@ -9245,7 +9281,7 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
     map_slopes(launch);
 }
 
-/* A thread has a block of the map. */
+/* Computes the shares of the blocks of a map in the loss, one thread per block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

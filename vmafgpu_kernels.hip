@@ -231,7 +231,7 @@ GPU_FN double reciprocal(double v) {
 GPU_FN double whole(uint32_t v) {
     return v;
 }
-/* A C conversion is undefined if `v` is out of range. */
+/* A conversion in C would be undefined if `v` is out of range. */
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v));
@@ -264,7 +264,7 @@ GPU_FN float magnitude(float v) {
 GPU_FN float smaller(float a, float b) {
     return __builtin_fminf(a, b);
 }
-/* These have an effect only in NVIDIA code, where they stop the compiler from splitting a factor. */
+/* opaque() has an effect only in NVIDIA code, where it stops the compiler from splitting a factor. */
 GPU_FN uint64_t opaque(uint64_t v) {
     return v;
 }

@@ -38,7 +38,7 @@ static const char *engine_open(engine *e, int is_hip, const char *driver) {
     memset(e, 0, sizeof *e);
     missing = device_open(&e->gpu, is_hip, driver);
     for (int i = 0; i < 2 * PAIRS && !missing; i++)
-        if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0)
+        if (e->gpu.memory_allocate(&e->frames[i / 2][i % 2], size) != 0)
             missing = "device memory is short";
     e->picture = malloc(size);
     return missing || e->picture ? missing : "out of memory";
@@ -48,7 +48,7 @@ static void engine_close(engine *e) {
     free(e->picture);
     for (int i = 0; i < 2 * PAIRS; i++)
         if (e->frames[i / 2][i % 2])
-            e->gpu.memory_give(e->frames[i / 2][i % 2]);
+            e->gpu.memory_free(e->frames[i / 2][i % 2]);
     device_close(&e->gpu);
 }
 

@@ -59,7 +59,7 @@ static void *grow(void *pointer, size_t count, size_t size) {
     return grown;
 }
 
-/* A string that grows. */
+/* A growing string. */
 typedef struct text {
     char *at;
     size_t size, room;
@@ -228,17 +228,17 @@ static int is_plain(char c) {
 static char *join_words(const char *name) {
     char *words = (char *)grow(NULL, NAME_LENGTH + 1, 1);
     size_t length = 0;
-    int apart = 0;
+    int needs_separator = 0;
 
     for (; *name != '\0' && length < NAME_LENGTH - 1; name++) {
         if (!is_plain(*name)) {
-            apart = length > 0;
+            needs_separator = length > 0;
             continue;
         }
-        if (apart)
+        if (needs_separator)
             words[length++] = '_';
         words[length++] = *name;
-        apart = 0;
+        needs_separator = 0;
     }
     words[length] = '\0';
     return words;
@@ -249,13 +249,13 @@ static char *join_words(const char *name) {
 static char *make_identifier(const char *words) {
     size_t length = strlen(words);
     char *identifier = (char *)grow(NULL, length + sizeof "m__model", 1);
-    int ours = strncmp(words, "vmafgpu", 7) == 0 || strncmp(words, "VMAFGPU", 7) == 0;
-    int ends = strcmp(words, "model") == 0 || (length > 6 && strcmp(words + length - 6, "_model") == 0);
+    int is_reserved = strncmp(words, "vmafgpu", 7) == 0 || strncmp(words, "VMAFGPU", 7) == 0;
+    int has_suffix = strcmp(words, "model") == 0 || (length > 6 && strcmp(words + length - 6, "_model") == 0);
 
-    sprintf(identifier, "%s%s%s", ours || (words[0] >= '0' && words[0] <= '9') ? "m_" : "", words,
-            length == 0 ? "model"
-            : ends      ? ""
-                        : "_model");
+    sprintf(identifier, "%s%s%s", is_reserved || (words[0] >= '0' && words[0] <= '9') ? "m_" : "", words,
+            length == 0  ? "model"
+            : has_suffix ? ""
+                         : "_model");
     return identifier;
 }
 

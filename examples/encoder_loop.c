@@ -36,7 +36,7 @@ static void draw(unsigned char *luma, int frame) {
     }
 }
 
-/* Stands for encoding and decoding: rounds the difference between each sample and the top-left sample of its 8x8 block
+/* Simulates encoding and decoding: rounds the difference between each sample and the top-left sample of its 8x8 block
  * to a multiple of q. */
 static void encode(const unsigned char *in, unsigned char *out, int q) {
     for (int y = 0; y < HEIGHT; y++) {

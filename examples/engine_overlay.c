@@ -36,9 +36,9 @@ typedef struct overlay {
     float maps[2 * RING][DOWN * ACROSS]; /* of pairs on the screen and of pairs in flight */
 } overlay;
 
-/* Returns the pair of frames into which the engine can draw and decode. Returns -1 if all pairs are being scored: the
- * engine then does not score this frame. From its push until vmafgpu_reusable_count() counts it, a pair must not be
- * overwritten. */
+/* Returns the pair of frames into which the engine can draw and decode, or -1 if all pairs are being scored. If it is
+ * -1, the engine does not score this frame. After its push, a pair must not be overwritten until
+ * vmafgpu_reusable_count() counts it. */
 static int overlay_slot(overlay *o) {
     if (o->pushed - vmafgpu_reusable_count(o->vmaf) >= RING) {
         o->left_out++;
@@ -127,11 +127,11 @@ static const char *engine_open(engine *e, const char *kind, const char *driver) 
     if (!e->is_cpu)
         missing = device_open(&e->gpu, !strcmp(kind, "hip"), driver);
     for (int i = 0; i < 2 * RING && !missing && !e->is_cpu; i++)
-        if (e->gpu.memory_take(&e->frames[i / 2][i % 2], size) != 0)
+        if (e->gpu.memory_allocate(&e->frames[i / 2][i % 2], size) != 0)
             missing = "device memory is short";
     if (!missing && e->is_cpu)
         e->film = malloc(2 * PICTURES * size);
-    else if (!missing && e->gpu.pinned_take(&e->film, 2 * PICTURES * size, 0) != 0)
+    else if (!missing && e->gpu.pinned_allocate(&e->film, 2 * PICTURES * size, 0) != 0)
         e->film = NULL;
     for (int i = 0; i < 2 * PICTURES && e->film; i++)
         paint(film_picture(e, i / 2, i % 2), i / 2, i % 2 ? 2 + i / 8 : 1);
@@ -141,17 +141,17 @@ static const char *engine_open(engine *e, const char *kind, const char *driver) 
 static void engine_close(engine *e) {
     for (int i = 0; i < 2 * RING; i++)
         if (e->frames[i / 2][i % 2])
-            e->gpu.memory_give(e->frames[i / 2][i % 2]);
+            e->gpu.memory_free(e->frames[i / 2][i % 2]);
     if (e->is_cpu) {
         free(e->film);
         return;
     }
     if (e->film)
-        e->gpu.pinned_give(e->film);
+        e->gpu.pinned_free(e->film);
     device_close(&e->gpu);
 }
 
-/* Stands for drawing, encoding and decoding: queues copies on the stream, which may not be finished when the function
+/* Simulates drawing, encoding and decoding: queues copies on the stream, which may not be finished when the function
  * returns. */
 static int engine_draw(engine *e, int frame, int slot, vmafgpu_frame pair[2]) {
     const size_t size = (size_t)WIDTH * HEIGHT;

@@ -14,7 +14,7 @@
  *   --way rgba, luma   copies the same images to linear buffers, for drivers that cannot import images
  *   --size WxH         size of the frames, default 1280x720
  *   --frames N         number of frames, default 120
- *   --rate HZ          frames per second, default 60; 0: as many as possible
+ *   --rate HZ          frames per second, default 60; 0: no limit
  *   --ring N           pairs of frames in use, 1..8, default 3
  *   --load N           makes the GPU render N more rounds of work per pixel while it scores a pair, default 0
  *   --map SIZE         writes a map of each pair to a Vulkan buffer: the score lost in each block of SIZE samples. The
@@ -247,7 +247,7 @@ static int is_luma(way w) {
 
 typedef struct options {
     way way;
-    int width, height, frames, load, ring, map, is_quiet, is_checked, waits_not, is_validated;
+    int width, height, frames, load, ring, map, is_quiet, is_checked, skips_wait, is_validated;
     double rate;
     const char *kernels, *driver;
 } options;
@@ -290,7 +290,7 @@ typedef struct engine {
     VkPipeline pipeline;
     VkDescriptorPool sets;
     VkSemaphore drawn, scored;
-    VkSemaphore seen, rendered; /* for the CPU: the same as `drawn`; the load after a pair is done */
+    VkSemaphore seen, rendered; /* read by the CPU: `seen` equals `drawn`; `rendered` counts finished loads */
     void *cuda_drawn, *cuda_scored;
     int has_timelines;
     void *context, *in, *out; /* of CUDA: `in` is the stream that makes frames ready, `out` signals `scored` */
@@ -300,7 +300,7 @@ typedef struct engine {
     resource copies; /* copies of all frames on the host, with --check */
     vmafgpu *vmaf;
     double began;
-    double *drawn_at, *took; /* seconds: when a frame was drawn; from then until its pair is scored */
+    double *drawn_at, *took; /* time when a frame was drawn, and seconds from then until its pair is scored */
     double *gpu_took;        /* seconds that the GPU needs for each pair */
     void *events[2 * MOST_RING][2];
     double busy; /* total seconds of the load */
@@ -565,8 +565,8 @@ static int open_pipeline(engine *e) {
 
 /* ---- memory and semaphores of Vulkan, imported into CUDA ---- */
 
-static int take_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFlags flags, int is_dedicated,
-                       VkDeviceSize *size) {
+static int allocate_memory(engine *e, resource *r, int is_shared, VkMemoryPropertyFlags flags, int is_dedicated,
+                           VkDeviceSize *size) {
     VkMemoryRequirements2 needed = { VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, NULL, { 0, 0, 0 } };
     const VkImageMemoryRequirementsInfo2 of_image = { VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, NULL,
                                                       r->image };
@@ -656,7 +656,7 @@ static int make_image(engine *e, resource *r, int is_shared) {
     view.format = info.format;
     view.subresourceRange = all;
     if (!VK_OK(vkCreateImage(e->device, &info, NULL, &r->image)) ||
-        !take_memory(e, r, is_shared, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, is_shared, &size)) {
+        !allocate_memory(e, r, is_shared, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, is_shared, &size)) {
         return 0;
     }
     view.image = r->image;
@@ -709,14 +709,15 @@ static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared
     if (!VK_OK(vkCreateBuffer(e->device, &info, NULL, &r->buffer)))
         return 0;
     if (is_shared) {
-        return take_memory(e, r, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0, &size) && import_memory(e, r, size, 0) &&
-               CU_OK(cuExternalMemoryGetMappedBuffer(&r->address, r->imported, &part));
+        return allocate_memory(e, r, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0, &size) &&
+               import_memory(e, r, size, 0) && CU_OK(cuExternalMemoryGetMappedBuffer(&r->address, r->imported, &part));
     }
-    return take_memory(e, r, 0, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0, &size) &&
+    return allocate_memory(e, r, 0, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0,
+                           &size) &&
            VK_OK(vkMapMemory(e->device, r->memory, 0, VK_WHOLE_SIZE, 0, &r->mapped));
 }
 
-static void give_back(engine *e, resource *r) {
+static void destroy_resource(engine *e, resource *r) {
     if (r->address && r->mipmaps)
         cuSurfObjectDestroy(r->address);
     else if (r->address)
@@ -924,7 +925,7 @@ static int push(engine *e, slot *s, int frame) {
     int error_;
     memset(&value, 0, sizeof value);
     value.value = (uint64_t)frame + 1;
-    if (e->has_timelines && !e->o.waits_not && !CU_OK(cuWaitExternalSemaphoresAsync(&e->cuda_drawn, &value, 1, e->in)))
+    if (e->has_timelines && !e->o.skips_wait && !CU_OK(cuWaitExternalSemaphoresAsync(&e->cuda_drawn, &value, 1, e->in)))
         return 0;
     void *const *events = e->events[e->pushed % (2 * e->o.ring)];
     if (e->has_timelines && !CU_OK(cuEventRecord(events[0], e->in)))
@@ -948,7 +949,7 @@ static int push(engine *e, slot *s, int frame) {
 }
 
 /* Records when pairs were drawn and scored, and prints the scores that are ready. */
-static int look(engine *e, int drawn) {
+static int poll_scores(engine *e, int drawn) {
     vmafgpu_score score;
     vmafgpu_result result;
     uint64_t value = 0;
@@ -973,7 +974,7 @@ static int look(engine *e, int drawn) {
             void *const *events = e->events[score.index % (2 * e->o.ring)];
             float milliseconds = 0;
             while (cuEventElapsedTime(&milliseconds, events[0], events[1]) ==
-                   CU_NOT_READY) { /* the event follows the score at once */
+                   CU_NOT_READY) { /* the event completes soon after the score */
             }
             e->gpu_took[score.index] = milliseconds * 1e-3;
         }
@@ -1116,15 +1117,15 @@ static int run(engine *e) {
     for (int i = 0; i < e->o.frames; i++) {
         slot *s = &e->slots[i % e->o.ring];
         const double due = e->o.rate > 0 ? e->began + i / e->o.rate : 0;
-        do { /* an engine would do its own work here and call look() once per frame */
-            if (!look(e, i))
+        do { /* an engine would do its own work here and call poll_scores() once per frame */
+            if (!poll_scores(e, i))
                 return 0;
         } while (now() < due || !is_free(e, s, i));
         if (!draw(e, s, i) || !push(e, s, i))
             return 0;
     }
     for (const double end = now() + 10; e->shown < e->pushed && now() < end;)
-        if (!look(e, e->o.frames))
+        if (!poll_scores(e, e->o.frames))
             return 0;
     report(e);
     return !e->o.is_checked || check(e);
@@ -1140,13 +1141,13 @@ static void close_engine(engine *e) {
         cuStreamSynchronize(e->out);
     if (e->device) {
         for (int i = 0; i < 2 * MOST_RING; i++) {
-            give_back(e, &e->slots[i / 2].drawn[i % 2]);
-            give_back(e, &e->slots[i / 2].linear[i % 2]);
+            destroy_resource(e, &e->slots[i / 2].drawn[i % 2]);
+            destroy_resource(e, &e->slots[i / 2].linear[i % 2]);
         }
         for (int i = 0; i < MOST_RING; i++)
-            give_back(e, &e->slots[i].map);
-        give_back(e, &e->scene);
-        give_back(e, &e->copies);
+            destroy_resource(e, &e->slots[i].map);
+        destroy_resource(e, &e->scene);
+        destroy_resource(e, &e->copies);
         if (e->cuda_drawn)
             cuDestroyExternalSemaphore(e->cuda_drawn);
         if (e->cuda_scored)
@@ -1223,7 +1224,7 @@ static int parse(int argc, char **argv, options *o) {
             takes = 0;
             o->is_quiet |= !strcmp(argv[i], "--quiet");
             o->is_checked |= !strcmp(argv[i], "--check");
-            o->waits_not |= !strcmp(argv[i], "--no-wait");
+            o->skips_wait |= !strcmp(argv[i], "--no-wait");
             o->is_validated |= !strcmp(argv[i], "--validate");
             known = !strcmp(argv[i], "--quiet") || !strcmp(argv[i], "--check") || !strcmp(argv[i], "--no-wait") ||
                     !strcmp(argv[i], "--validate");

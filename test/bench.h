@@ -1,4 +1,4 @@
-/* What the benchmarks share: the clock, medians, KEY=VALUE. Needs a POSIX system. */
+/* Shared by the benchmarks: the clock, quantiles, KEY=VALUE. Needs a POSIX system. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -21,19 +21,19 @@ static inline int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts the values; p is from 0 to 1. */
+/* Returns the quantile p, 0 to 1. Sorts the values. */
 static inline double quantile(double *values, int count, double p) {
     qsort(values, (size_t)count, sizeof *values, compare_doubles);
     return values[(int)(p * (count - 1) + 0.5)];
 }
 
-/* Sorts the values. */
+/* Returns the median. Sorts the values. */
 static inline double median(double *values, int count) {
     qsort(values, (size_t)count, sizeof *values, compare_doubles);
     return (values[count / 2] + values[(count - 1) / 2]) / 2;
 }
 
-/* The value of `word` if it is KEY=VALUE, else NULL. */
+/* Returns the value of `word` if it is KEY=VALUE, otherwise NULL. */
 static inline const char *value_of(const char *word, const char *key) {
     const size_t length = strlen(key);
     return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;

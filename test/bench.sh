@@ -62,7 +62,7 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
                     for program in "$build/vmafgpu" ${vmaf:+"$vmaf"}; do
                         name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
                         more=$([ "$name" = ours ] && echo '--backend cpu')
-                        # With --threads 0 the libvmaf tool uses its main thread only; otherwise it adds that many threads.
+                        # The libvmaf tool starts as many threads as --threads states, in addition to its main thread.
                         many=$([ "$name" = peer ] && [ "$count" = 1 ] && echo 0 || echo "$count")
                         # shellcheck disable=SC2086
                         result=$(measured "$program" -r "$clip.ref" -d "$clip.dist" --cpumask "${level#*:}" \

@@ -1,10 +1,11 @@
-/* The CPU benchmark: milliseconds per pair of frames that lie in memory, by the number of threads, and what the machine
- * itself allows: as many processes with one thread each at the same time. Medians of rounds, in which all take turns.
+/* The CPU benchmark. Measures milliseconds per pair for different numbers of threads, with frames in memory. To show
+ * the limit of the machine, it also runs the same number of single-threaded processes at the same time. Each round runs
+ * all of them in turn, and the results are medians of the rounds.
  *
  *     bench_cpu [KEY=VALUE ...]
  *         size=1920x1080 bits=8     default: 576x324, 1080p and 4K, 8 and 10 bits
- *         threads=1,2,4             default: 1, 2, 4, .. up to the processors there are
- *         seconds=0.2 rounds=9      of each timed run, and how often: up to 99
+ *         threads=1,2,4             default: 1, 2, 4, .. up to the number of processors
+ *         seconds=0.2 rounds=9      length of a timed run; number of rounds, up to 99
  *         mask=N                    config.cpumask
  */
 #define _DEFAULT_SOURCE /* clock_gettime, fork, sysconf */
@@ -27,13 +28,13 @@ typedef struct options {
     double seconds;
 } options;
 
-/* The program ends here when something fails: it is a benchmark, and what it holds goes with it. */
+/* Ends the program. It frees nothing: the process ends anyway. */
 static void die(const char *what) {
     fprintf(stderr, "bench_cpu: %s\n", what);
     exit(1);
 }
 
-/* Luma of a few pairs. */
+/* The luma of a few pairs. */
 typedef struct film {
     int width, height, bits;
     void *luma[PAIRS][2];
@@ -97,7 +98,8 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     }
 }
 
-/* Seconds per pair of one context over about `seconds`; the shortest pair is what *least becomes. */
+/* Returns the seconds per pair of one context that runs for about `seconds`. Lowers *least to the shortest time of a
+ * pair. */
 static double run(const film *f, int threads, const options *o, double *least) {
     vmafgpu *context = open_context(f, threads, o->mask);
     int64_t pairs = 0;
@@ -115,8 +117,9 @@ static double run(const film *f, int threads, const options *o, double *least) {
     return (end - start) / (double)pairs;
 }
 
-/* The same of `count` processes at the same time: the mean of them. */
-static double run_apart(const film *f, int count, const options *o, double *least) {
+/* Runs `count` processes with one thread each at the same time. Returns the mean of their seconds per pair, and lowers
+ * *least to the mean of their shortest times. */
+static double run_processes(const film *f, int count, const options *o, double *least) {
     double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double sum = 0, shortest = 0;
@@ -140,23 +143,24 @@ static double run_apart(const film *f, int count, const options *o, double *leas
     return sum / count;
 }
 
-/* Shares of linear are taken within each round, as a machine with other work changes its pace from second to second. */
+/* Measures one size and depth and prints a line for each number of threads. The speed of a busy machine changes from
+ * second to second, so speeds are compared within a round. */
 static void measure(const options *o, int width, int height, int bits) {
-    static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], apart[MAX_COUNTS][MAX_ROUNDS];
+    static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], processes[MAX_COUNTS][MAX_ROUNDS];
     film f = film_make(width, height, bits);
-    double least[MAX_COUNTS], least_apart[MAX_COUNTS];
+    double least[MAX_COUNTS], least_processes[MAX_COUNTS];
     for (int i = 0; i < o->count; i++)
-        least[i] = least_apart[i] = 1e9;
+        least[i] = least_processes[i] = 1e9;
     for (int round = 0; round < o->rounds; round++) {
-        double first_beside = 0;
+        double first_separate = 0;
         for (int i = 0; i < o->count; i++) {
             const double threads = (double)o->counts[i] / o->counts[0];
-            double beside;
+            double separate;
             time[i][round] = run(&f, o->counts[i], o, &least[i]);
             linear[i][round] = time[0][round] / time[i][round] / threads;
-            beside = run_apart(&f, o->counts[i], o, &least_apart[i]);
-            first_beside = i ? first_beside : beside;
-            apart[i][round] = first_beside / beside;
+            separate = run_processes(&f, o->counts[i], o, &least_processes[i]);
+            first_separate = i ? first_separate : separate;
+            processes[i][round] = first_separate / separate;
         }
     }
     for (int i = 0; i < o->count; i++) {
@@ -164,8 +168,8 @@ static void measure(const options *o, int width, int height, int bits) {
         const double threads = (double)n / o->counts[0];
         vmafgpu *context = open_context(&f, n, o->mask);
         printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n,
-               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(apart[i], o->rounds),
-               1000 * least[i], least[0] / least[i] / threads, least_apart[0] / least_apart[i],
+               1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(processes[i], o->rounds),
+               1000 * least[i], least[0] / least[i] / threads, least_processes[0] / least_processes[i],
                (double)vmafgpu_host_memory(context) / 1048576);
         vmafgpu_close(context);
         fflush(stdout);

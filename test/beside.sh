@@ -1,14 +1,15 @@
 #!/bin/sh
-# The tool's reports beside libvmaf's own, byte for byte, on this machine: both programs run on the same clip with the
-# same arguments, from a list of cases. Only the values of version and fps are masked. fuzz/peer.c has
+# Compares the reports of the tool with those of the tool of libvmaf, byte for byte. Both programs run on the same clip
+# with the same arguments, from a list of cases. Only the values of version and fps are masked. fuzz/peer.c compares
 # random cases.
 #
-#     VMAF=path/to/vmaf test/beside.sh BUILD        libvmaf 3.2.0's tool with its float features, else 'skipped'
-#     ONLY=line of a case ...                       that one alone, as it was printed
+#     VMAF=path/to/vmaf test/beside.sh BUILD        VMAF is the tool of libvmaf 3.2.0 with float features
+#     ONLY='CASE' VMAF=... test/beside.sh BUILD     only one case, in the form in which it was printed
 #
-# Both reports must be equal, or both programs must refuse. Exceptions: a crash of libvmaf is no failure of this tool;
-# with several threads the order of columns in libvmaf depends on which thread is first; and features that libvmaf
-# refuses with one thread, but leaves out of its report with several.
+# Both reports must be equal, or both programs must fail. Exceptions:
+# - A crash of libvmaf is not counted.
+# - With several threads the order of columns in libvmaf depends on which thread is first.
+# - libvmaf rejects some features with one thread, but omits them from its report with several threads.
 build=${1:-build}
 vmaf=${VMAF:-}
 work=$build/beside
@@ -20,15 +21,16 @@ crashed=0
 refused=0
 
 if [ -z "$vmaf" ] || [ ! -x "$vmaf" ]; then
-    echo "skipped: VMAF names no program of libvmaf to compare with"
+    echo 'skipped: comparison with libvmaf (set VMAF to the path of its tool)'
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi
 rm -rf "$work"
 mkdir -p "$work" || exit 1
 
-# Clips: NAME CONTENT+DISTORTION SIZE DEPTH CHROMA FRAMES, all raw, chroma of odd sizes rounded down as libvmaf reads
-# it. An odd height with 4:2:0 is not among them, since libvmaf's ciede reads past its planes there; odd has no ciede.
+# Clips: NAME CONTENT+DISTORTION SIZE DEPTH CHROMA FRAMES. All are raw video. Chroma of odd sizes is rounded down, as
+# libvmaf reads it. Clip `odd` is used without ciede, because the ciede of libvmaf reads outside its planes if the
+# height is odd in 4:2:0.
 clips='
 plain    texture+mix     224x180  8 420 3
 ten      texture+blur    232x184 10 420 3
@@ -61,8 +63,8 @@ for clip in ../shared/clips/*_ref.y4m; do
     : > "$work/$name.args"
 done
 
-# Messages of cases that the tool refuses although libvmaf prints values: those of wrapped integers, or of memory
-# outside its buffers.
+# Messages for cases that the tool rejects although libvmaf prints values, which come from wrapped integers or from
+# memory outside its buffers.
 declined='too large for fixed point|excludes all samples|has no table for this view'
 
 mask() {
@@ -70,9 +72,10 @@ mask() {
         -e 's/<fyi fps="[^"]*"/<fyi fps=""/' -e 's/^  "fps": [^,]*,/  "fps": ,/' "$1"
 }
 
-# unordered ARGUMENTS...: whether libvmaf's columns have no fixed order: with several threads, or if float_motion writes
-# its motion3 with the second frame while one thread still works on the first; and with a single frame, whose motion3
-# comes after that of the integer motion if that feature was requested first.
+# unordered ARGUMENTS...: whether the columns of libvmaf have no fixed order. This is so
+# - with several threads;
+# - with one thread, if float_motion writes its motion3 with the second frame while the thread still computes the first;
+# - with a single frame, whose motion3 comes after that of the integer motion if that feature was requested first.
 unordered() {
     case " $* " in
     *' --threads '[!01]*) return 0 ;;
@@ -83,14 +86,14 @@ unordered() {
     grep -q '[" ,|]motion3' "$work/theirs"
 }
 
-# run_theirs ARGUMENTS...: libvmaf, in plain C: its vector code has other bits in ADM
+# run_theirs ARGUMENTS...: runs the tool of libvmaf without vector code, which gives other bits in ADM
 run_theirs() {
     # shellcheck disable=SC2046
     "$vmaf" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --cpumask 255 --quiet "--$format" \
         -o "$work/theirs" "$@" > "$work/theirs.log" 2>&1
 }
 
-# compare CLIP FORMAT ARGUMENTS...
+# compare CLIP FORMAT ARGUMENTS...: runs both programs and compares their reports
 compare() {
     clip=$1
     format=$2
@@ -104,7 +107,7 @@ compare() {
         --gpumask 1 --cpumask "${MASK:-0}" -o "$work/ours" "$@" > "$work/ours.log" 2>&1
     ours=$?
     line="$clip $format $*"
-    # libvmaf's own failures are small and negative: 255, 234; a signal is 128 and a little
+    # The exit status of libvmaf is a small negative number on errors (255, 234), and 128 plus the signal on a crash.
     if [ $theirs -gt 128 ] && [ $theirs -lt 160 ]; then
         crashed=$((crashed + 1))
         [ -z "$ONLY" ] || echo "libvmaf crashes, ours: $ours $(tail -1 "$work/ours.log")"
@@ -143,7 +146,7 @@ compare() {
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "$line: differs from libvmaf's; first lines:"
+        echo "$line: differs from the report of libvmaf; first lines:"
         diff "$work/theirs.masked" "$work/ours.masked" | cut -c 1-400 | head -4
     fi
 }
@@ -156,7 +159,7 @@ if [ -n "$ONLY" ]; then
     exit
 fi
 
-# FEATURE OPTION VALUES...: those worth trying, the extremes and one between them first; what is wrong comes last.
+# FEATURE OPTION VALUES...: the limits and a value between them, then invalid values
 cat > "$work/options" << 'END'
 vif vif_enhn_gain_limit 1 100 1.2 0.99 101 x
 vif vif_skip_scale0 true false 1
@@ -268,13 +271,13 @@ float_motion motion_max_val 0 10000 3 -1 10001
 float_motion debug true false
 END
 
-# The list of cases. What libvmaf computes outside its buffers is left out: ciede with 4:2:0 of an odd height,
-# speed_temporal with a prescale above 1, float_motion with chroma and the second scale but for 4:4:4.
+# The list of cases. It omits cases in which libvmaf accesses memory outside its buffers: ciede with an odd height in
+# 4:2:0, speed_temporal with a prescale above 1, and float_motion with chroma and the second scale, except in 4:4:4.
 all='--feature psnr --feature float_psnr --feature float_ssim --feature float_ms_ssim --feature psnr_hvs
 --feature speed_temporal --feature float_adm --feature float_vif --feature float_motion --feature float_ansnr
 --feature float_moment --feature vif --feature adm --feature motion --feature cambi --feature speed_chroma'
 all=$(echo "$all" | tr '\n' ' ')
-low=$(echo "$all" | sed 's/--feature psnr_hvs//')                # psnr_hvs has no 16 bits
+low=$(echo "$all" | sed 's/--feature psnr_hvs//')                # psnr_hvs does not support 16 bits
 full="$all --feature ciede"
 debug='--feature vif=debug=true --feature adm=debug=true --feature float_adm=debug=true --feature float_vif=debug=true
 --feature float_motion=debug=false --feature motion=debug=true --feature psnr=enable_mse=true:enable_apsnr=true
@@ -304,7 +307,7 @@ debug=$(echo "$debug" | tr '\n' ' ')
     done
     for model in "$models"/*.json; do
         [ -f "$model" ] || continue
-        case $model in *_v1.*) clip=large ;; *) clip=plain ;; esac   # SpEED takes pictures of a certain size
+        case $model in *_v1.*) clip=large ;; *) clip=plain ;; esac   # SpEED needs a minimum size
         echo "$clip json -m path=$model"
         echo "$clip xml -m path=$model:name=first:disable_clip -m version=vmaf_float_v0.6.1 --threads 1"
         [ $clip = large ] || clip=two
@@ -340,7 +343,7 @@ debug=$(echo "$debug" | tr '\n' ' ')
         echo "long xml -m version=vmaf_float_v0.6.1 --feature psnr=enable_apsnr=true --feature speed_temporal" \
             "$arguments"
     done
-    # two of one extractor: the first wins where no column tells them apart
+    # A feature twice: if their columns have the same names, the first one is used.
     for two in 'psnr=enable_mse=true psnr=enable_apsnr=true' 'psnr psnr=enable_mse=true' \
         'float_ssim=enable_db=true float_ssim' 'float_ssim=scale=1 float_ssim=enable_lcs=true' \
         'float_adm float_adm=adm_p_norm=2' 'float_adm=debug=true float_adm' 'float_vif float_vif=vif_prescale=0.5' \
@@ -352,10 +355,10 @@ debug=$(echo "$debug" | tr '\n' ' ')
         echo "ten json --feature ${two% *} --feature ${two#* }"
         echo "ten xml -m version=vmaf_float_v0.6.1 --feature ${two% *} --feature ${two#* } --threads 1"
     done
-    # every option at each of its values, and with another name
+    # Every option with each of its values, and an unknown option
     awk '{
         for (i = 3; i <= NF; i++) {
-            # larger than the clip is or needs more than it has: with a clip that fits
+            # libvmaf reads outside its buffers in this case.
             if ($1 == "speed_temporal" && $2 == "speed_prescale" && $i > 1) continue
             clip = (i + NR) % 4 == 0 ? "full" : (i + NR) % 4 == 1 ? "ten" : "plain"
             if ($1 == "float_motion" && $2 ~ /^motion_add/ || $1 == "speed_chroma") clip = "full"
@@ -375,7 +378,7 @@ debug=$(echo "$debug" | tr '\n' ' ')
     done
 } > "$work/cases"
 
-# all levels of vector code in turn
+# The cases alternate between the levels of vector code.
 masks='0 16 255'
 turn=0
 while read -r case; do
@@ -388,6 +391,6 @@ while read -r case; do
     compare $case
 done < "$work/cases"
 
-echo "libvmaf refused $refused of these, as we did, and crashed $crashed times"
+echo "both programs rejected $refused of these cases; libvmaf crashed $crashed times"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks the compiled kernels of both vendors, which `make blobs` has built, and adds up the counts.
+# Checks the compiled kernels for both vendors, which `make blobs` has built, and adds up the counts.
 #
-#     test/check_codegen.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
+#     test/check_codegen.sh [BUILD [SCRATCH_FOLDER [SCRATCH_FOLDER_OF_MAKE_BLOBS]]]
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -11,7 +11,7 @@ mkdir -p "$work" || exit 1
 passed=0
 failed=0
 
-# add COMMAND...: runs a command and adds the counts in its last line, 'N passed, M failed', if there are any
+# add COMMAND...: runs a command and adds the counts in its last line, 'N passed, M failed'
 add() {
     "$@" > "$work/summed.log" 2>&1
     status=$?

@@ -1,17 +1,21 @@
 #!/bin/sh
-# What the compiler made of the kernels for AMD GPUs: reads the code objects of `make blobs`.
+# Checks the compiled kernels for AMD GPUs, the code objects of `make blobs`.
 #
-#     test/check_hsaco.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
+#     test/check_hsaco.sh [BUILD [SCRATCH_FOLDER [SCRATCH_FOLDER_OF_MAKE_BLOBS]]]
 #
-# By their metadata, for each kernel:
-# - 32 or 64 lanes, as meant; code object version 5; the threads of the engine's launch.
-# - No private memory, no stack, no spills, no hidden arguments, no static shared memory; with the launch's at most 64
-#   KB.
-# - Registers that let a block onto a compute unit.
-# By their machine code: global memory by global_* and s_load_* only, no flat, scratch and buffer accesses, no calls; no
-# matrix product where only some lanes are active (clang 19 moves gfx12's to where their results are wanted). By what
-# the compiler showed: no comparison that LLVM up to 20 turns around wrongly. The container and the C header hold these
-# code objects, in at most 4 MB. And each of these checks finds what is made wrong on purpose.
+# Metadata of each kernel:
+# - Code object version 5, the right number of lanes (32 or 64), and as many threads as vmafgpu.h launches.
+# - No private memory, stack, spills, hidden arguments or static shared memory.
+# - At most 64 KB of shared memory, including that of the launch.
+# - Few enough registers for a block to fit on a compute unit.
+#
+# Machine code:
+# - Accesses to global memory only by global_* and s_load_*; no flat, scratch or buffer accesses, and no calls.
+# - No matrix product while only some lanes are active: clang 19 can move those of gfx12 into such code.
+# - No comparison that LLVM up to 20 compiles incorrectly, see compilers.sh.
+#
+# The container and the C header must contain these code objects, in at most 4 MB. Finally, each check must find the
+# errors in wrong.hip.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -23,22 +27,24 @@ found=$work/found
 
 # ---- one code object ----
 
-# ELF identification: byte 8 is the version of the ABI, 3 for code object version 5; bytes 18 and 19 the machine.
-check_head() { # FILE TARGET NOTES
+# check_head FILE TARGET NOTES: checks the ELF header. Byte 8 is the version of the ABI, 3 for code object version 5.
+# Bytes 18 and 19 are the machine.
+check_head() {
     od -An -v -tu1 -N 20 "$1" | awk '
         { for (i = 1; i <= NF; i++) byte[n++] = $i }
         END {
             if (byte[0] != 127 || byte[1] != 69 || byte[2] != 76 || byte[3] != 70 || byte[18] + 256 * byte[19] != 224)
-                print "no code object of AMD"
+                print "not an AMD code object"
             else if (byte[8] != 3)
-                print "version " byte[8] " of the ABI, should be 3, that of code object version 5"
+                print "version " byte[8] " of the ABI, should be 3 (code object version 5)"
         }'
     named=$(sed -n 's/^amdhsa\.target: *//p' "$3")
-    [ "$named" = "amdgcn-amd-amdhsa--$2" ] || echo "made for ${named:-nothing}, should be $2"
+    [ "$named" = "amdgcn-amd-amdhsa--$2" ] || echo "target is ${named:-missing}, should be $2"
 }
 
-# "KERNEL LANES THREADS VGPRS AGPRS SGPRS PRIVATE STACK SPILLED_VGPRS SPILLED_SGPRS SHARED HIDDEN", sorted
-resources() { # NOTES
+# resources NOTES: prints a sorted line for each kernel:
+# KERNEL LANES THREADS VGPRS AGPRS SGPRS PRIVATE STACK SPILLED_VGPRS SPILLED_SGPRS SHARED HIDDEN
+resources() {
     awk '
         function finish() {
             if (".name" in value)
@@ -58,10 +64,10 @@ resources() { # NOTES
         END { finish() }' "$1" | sort
 }
 
-# Vector registers of a lane of a SIMD, handed out to a wave by how many, SIMDs of a compute unit. From gfx90a on the
-# two kinds of vector registers share them, and are counted as one. Some targets from gfx1100 on have half as many
-# again.
-vector_registers() { # TARGET
+# vector_registers TARGET: prints the number of vector registers per lane of a SIMD, the granularity of their
+# allocation, and the number of SIMDs per compute unit. On gfx90a and later both kinds of vector registers share this
+# number, and the metadata counts them together. Some targets from gfx1100 on have 1.5 times as many registers.
+vector_registers() {
     case $1 in
     gfx900 | gfx906 | gfx908) echo 256 4 4 ;;
     gfx9*) echo 512 8 4 ;;
@@ -69,8 +75,8 @@ vector_registers() { # TARGET
     esac
 }
 
-# LAUNCHES: the lines of launches.c; kernels that it does not know may have any number of threads.
-check_resources() { # TARGET LAUNCHES RESOURCES
+# check_resources TARGET LAUNCHES RESOURCES: LAUNCHES is the output of launches.c, RESOURCES that of resources()
+check_resources() {
     multiplies=0
     amd_multiplies "$1" && multiplies=1
     awk -v lanes="$(amd_lanes "$1")" -v vector="$(vector_registers "$1")" -v multiplies=$multiplies '
@@ -88,10 +94,10 @@ check_resources() { # TARGET LAUNCHES RESOURCES
             name = $1
             kernels++
             if ($2 != lanes) complain("waves of " $2 " lanes, should be " lanes)
-            if (!(name in threads)) complain("no launch of it is known")
-            else if ($3 != threads[name]) complain("made for " $3 " threads, launched with " threads[name])
+            if (!(name in threads)) complain("launches.c does not contain it")
+            else if ($3 != threads[name]) complain("compiled for " $3 " threads, launched with " threads[name])
             if ($7) complain($7 " bytes of private memory")
-            if ($8) complain("a stack")
+            if ($8) complain("uses a stack")
             if ($9) complain($9 " vector registers spilled")
             if ($10) complain($10 " scalar registers spilled")
             if ($11) complain($11 " bytes of static shared memory")
@@ -106,12 +112,12 @@ check_resources() { # TARGET LAUNCHES RESOURCES
         }
         END {
             for (name in threads)
-                if (!(name in seen)) complain("is not there")
+                if (!(name in seen)) complain("missing")
         }' "$2" "$3"
 }
 
-# Also fails where nothing at all is read from global memory: then something is wrong with this check.
-check_machine_code() { # FILE RESOURCES
+# check_machine_code FILE RESOURCES: also fails if no kernel reads global memory, because then this check is wrong
+check_machine_code() {
     awk '
         function complain(what) {
             key = name ": " what
@@ -123,30 +129,30 @@ check_machine_code() { # FILE RESOURCES
         /^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name); functions++; some = 0; next }
         /^\t(s_[a-z0-9_]*saveexec|s_(and|andn2|and_not1|xor)_b(32|64) exec|v_cmpx)/ { some = 1 }
         /^\ts_or_b(32|64) exec/ || /^\ts_mov_b(32|64) exec(_lo)?, -1/ { some = 0 }
-        some && /^\tv_(wmma|mfma)/ { complain("a matrix product of some lanes") }
+        some && /^\tv_(wmma|mfma)/ { complain("matrix product of some lanes") }
         /^\t(flat|scratch|tbuffer|image|s_buffer|s_scratch|s_store|s_atomic)_/ || /^\tbuffer_(load|store|atomic)/ {
             complain($1)
         }
-        /^\ts_swappc/ { complain("a call") }
+        /^\ts_swappc/ { complain("call") }
         /^\tglobal_load/ { loads++ }
         END {
             for (i = 1; i <= kinds; i++)
                 print order[i] ", " found[order[i]] " times"
             if (functions != expected)
-                print functions + 0 " functions, should be the " expected + 0 " kernels"
+                print functions + 0 " functions, should be " expected + 0 " kernels"
             if (!loads)
-                print "nothing is read by global_load"
+                print "no global_load"
         }' "$2" "$1"
 }
 
-# read_object FILE NAME: leaves $work/NAME.notes, .resources and .code
+# read_object FILE NAME: writes $work/NAME.notes, .resources and .code
 read_object() {
     "$readelf" --notes "$1" > "$work/$2.notes" 2>&1
     resources "$work/$2.notes" > "$work/$2.resources"
     "$objdump" -d "$1" > "$work/$2.code" 2>&1
 }
 
-# ---- all of them: kernels by targets ----
+# ---- the table of all kernels and targets ----
 
 print_table() { # TARGET...
     for column in "$@"; do
@@ -176,9 +182,10 @@ print_table() { # TARGET...
         }'
 }
 
-# ---- what must be found ----
+# ---- errors that the checks must find ----
 
-must_find() { # PATTERN: a line that a check has left in $found
+# must_find PATTERN: checks that $found contains a line that begins with this pattern
+must_find() {
     if grep -q "^$1" "$found"; then
         passed=$((passed + 1))
     else
@@ -187,8 +194,8 @@ must_find() { # PATTERN: a line that a check has left in $found
     fi
 }
 
-# Compiles wrong.hip for $target and leaves in $found what the checks say about it.
-check_wrong_object() { # OPTION...
+# check_wrong_object OPTION...: compiles wrong.hip for $target, and writes the results of the checks to $found
+check_wrong_object() {
     file=$work/wrong.hsaco
     # shellcheck disable=SC2086
     clang_to_hsaco "$target" "$root/test/codegen/wrong.hip" "$file" "-I$root" $strip_symbols "$@" > "$work/wrong.log" \
@@ -214,17 +221,17 @@ check_wrong() {
         check_wrong_object
         must_find 'private_array: [0-9]* bytes of private memory'
         must_find 'private_array: \(scratch\|buffer\)_'
-        must_find 'stack: a stack'
+        must_find 'stack: uses a stack'
         must_find 'spilled: [0-9]* vector registers spilled'
         must_find 'spilled_scalars: [0-9]* scalar registers spilled'
-        must_find 'spilled_scalars: no launch of it is known'
+        must_find 'spilled_scalars: launches.c does not contain it'
         must_find 'static_shared: [0-9]* bytes of static shared memory'
         must_find 'hidden_arguments: [0-9]* hidden arguments'
         must_find 'generic_address: flat_'
-        must_find 'call: a call'
-        must_find 'other_threads: made for 64 threads, launched with 128'
+        must_find 'call: call'
+        must_find 'other_threads: compiled for 64 threads, launched with 128'
         must_find 'too_much_shared: 65540 bytes of shared memory'
-        must_find 'missing: is not there'
+        must_find 'missing: missing'
         grep '^right: ' "$found" > "$work/right"
         note "wrong.hip, $target" "$work/right"
     done
@@ -235,14 +242,14 @@ check_wrong() {
     check_wrong_object -mcode-object-version=6
     must_find 'version 4 of the ABI'
     check_head "$file" gfx1200 "$work/wrong.notes" > "$found"
-    must_find 'made for amdgcn-amd-amdhsa--gfx1201, should be gfx1200'
+    must_find 'target is amdgcn-amd-amdhsa--gfx1201, should be gfx1200'
     printf '%s <right>:\n\ts_and_b32 exec_lo, exec_lo, vcc_lo\n\tv_wmma_i32_16x16x16_iu8 v[1:8]\n' \
         0 > "$work/wrong.code"
     check_machine_code "$work/wrong.code" "$work/wrong.resources" > "$found"
-    must_find 'right: a matrix product of some lanes'
+    must_find 'right: matrix product of some lanes'
     : > "$work/wrong.code"
     check_machine_code "$work/wrong.code" "$work/wrong.resources" > "$found"
-    must_find 'nothing is read by global_load'
+    must_find 'no global_load'
     must_find '0 functions'
     echo 'right 32 1024 200 0 20 0 0 0 0 0 0' > "$work/wrong.resources"
     check_resources $target "$work/wrong.launches" "$work/wrong.resources" > "$found"
@@ -261,23 +268,23 @@ check_wrong() {
     must_find 'wrong: V_CMPX_GE_U32_nosdst_e64 3, killed renamable .sgpr4 '
     must_find 'wrong: V_CMPX_LE_U32_nosdst_e64 .vgpr1, .sgpr4 '
     sed '1,2d' "$found" > "$work/right"
-    note 'comparisons that are turned around rightly' "$work/right"
+    note 'comparisons that LLVM compiles correctly' "$work/right"
     swapped_comparisons /dev/null > "$found"
-    must_find 'the compiler showed no comparisons'
+    must_find 'the compiler printed no code'
 }
 
-# ---- all of it ----
+# ---- main part ----
 
 targets=
 for target in $amd_targets; do
     [ -f "$build/vmafgpu_kernels.$target.hsaco" ] && targets="$targets $target"
 done
 if [ -z "$targets" ]; then
-    skip "no code objects ($build/vmafgpu_kernels.TARGET.hsaco): see make blobs"
+    skip "code objects ($build/vmafgpu_kernels.TARGET.hsaco not found; run make blobs)"
     exit 0
 fi
 if ! find_amd_readers; then
-    skip 'no llvm-readelf and llvm-objdump of version 19 or later (apt-get install llvm-19): code objects'
+    skip 'code objects (llvm-readelf and llvm-objdump 19 or later are not installed: apt-get install llvm-19)'
     exit 0
 fi
 
@@ -318,7 +325,7 @@ done
 for list in "$wide" "$narrow"; do
     [ -n "$list" ] && echo && print_table $list
 done
-[ -z "$shown" ] || printf '\ncomparisons that LLVM up to 20 turns around wrongly: looked for in%s\n' "$shown"
+[ -z "$shown" ] || printf '\nchecked for comparisons that LLVM up to 20 compiles incorrectly:%s\n' "$shown"
 
 objects=
 for target in $targets; do
@@ -330,7 +337,7 @@ check_container amd 4000000 $objects
 if find_amd_clang; then
     check_wrong
 else
-    skip 'no clang of version 19 or later that writes AMD code objects: what the checks must find'
+    skip 'errors that the checks must find (there is no clang 19 or later that writes AMD code objects)'
 fi
 echo
 echo "$passed passed, $failed failed"

@@ -10,7 +10,7 @@ rm -f "$build"/vmafgpu_*
 [ "$DEPTH" = all ] || export GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-75 90}"
 test/make_blobs.sh "$build" "$1/blobs" || exit 1
 if [ ! -f "$build/vmafgpu_kernels.nvidia" ] && [ ! -f "$build/vmafgpu_kernels.amd" ]; then
-    echo 'skipped: compiled kernels: no compiler for them; make blobs lists what it needs'
+    echo 'skipped: compiled kernels (there is no compiler for them; make blobs prints what it needs)'
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Checks the compiled kernels for NVIDIA GPUs: reads the images of `make blobs` and, if ptxas and a disassembler are
+# Checks the compiled kernels for NVIDIA GPUs: the PTX images of `make blobs` and, if ptxas and a disassembler are
 # installed, the machine code that ptxas makes of them.
 #
-#     test/check_ptx.sh [BUILD [FOLDER FOR SCRATCH FILES [SCRATCH FILES OF make blobs]]]
-#                                           DEPTH=all: the image for 7.5 on newer ones, too, which get the other one
+#     test/check_ptx.sh [BUILD [SCRATCH_FOLDER [SCRATCH_FOLDER_OF_MAKE_BLOBS]]]
+#                                           DEPTH=all: also assembles the image for 7.5 for newer GPUs
 #
-# - PTX no newer than 8.0, for sm_75 and sm_80.
-# - Global memory is read by ld.global.nc (or cp.async) only; nothing is in local memory, and no address is generic (of
-#   a kind that the compiler did not know). In the kernels of float features no product is fused with a sum (machine
-#   code does that within divisions).
-# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, registers for as many blocks as the kernel requests. Images
-#   that `make blobs` has assembled are not assembled again.
-# - PTX as drivers compile it: no spills either. This is checked for GPUs of 8.0, 10.3 and 12.0, and for the kernels
-#   that fit() changes for machine code. DEPTH=all: each GPU of 8.0 and later that ptxas supports, and every kernel.
-# - In machine code: LDG...CONSTANT and no other LDG, no local memory.
-# - The container and the C header hold these and the machine code that was made, in at most 6 MB.
+# - The PTX version is at most 8.0, and the targets are sm_75 and sm_80.
+# - Kernels read global memory by ld.global.nc or cp.async only. They do not use local memory or generic addresses. In
+#   the kernels of float features no product is fused with a sum. (Machine code does that within divisions.)
+# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for as many blocks as the kernel
+#   requests. Images that `make blobs` has assembled are not assembled again.
+# - PTX that a driver compiles: no spills. This is checked for compute capability 8.0, 10.3 and 12.0, and for the
+#   kernels that fit() changes for machine code. DEPTH=all: every kernel, and each capability from 8.0 that ptxas
+#   supports.
+# - Machine code contains LDG...CONSTANT and no other LDG, and does not use local memory.
+# - The container and the C header contain these images and the assembled machine code, in at most 6 MB.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -25,7 +25,7 @@ found=$work/found
 mkdir -p "$work" || exit 1
 . "$(dirname "$0")/codegen/compilers.sh"
 
-# These kernels read what they write themselves, too: by a volatile read, which is no read-only one.
+# These kernels also read values that they have written, by volatile loads.
 may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
 may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise"
 
@@ -38,16 +38,16 @@ check_head() { # FILE TARGET
         $1 ~ /^(\.visible|\.entry)$/ && /\.entry/ { entries++ }
         END {
             if (version == "" || version + 0 > 8.0)
-                print "PTX version is " (version == "" ? "not said" : version) ", should be 8.0 at most"
+                print "PTX version is " (version == "" ? "missing" : version) ", should be at most 8.0"
             if (named != target)
-                print "made for " (named == "" ? "nothing" : named) ", should be " target
+                print "target is " (named == "" ? "missing" : named) ", should be " target
             if (!entries)
-                print "no kernels in it"
+                print "no kernels"
         }' "$1"
 }
 
-# Also fails where nothing at all is read through the read-only path: then something is wrong with this check.
-check_memory() { # FILE
+# check_memory FILE: also fails if there are no read-only loads at all, because then this check is wrong
+check_memory() {
     awk -v volatile_kernels=" $may_read_volatile " '
         function complain(what) {
             key = name ": " what
@@ -90,21 +90,21 @@ check_memory() { # FILE
                 else if (words[i] ~ /^cp\.async\.c[ag]\.shared/)
                     readonly++
                 else if (words[i] ~ /^(fma|mad)\..*f(32|64)/ && name ~ /^vmafgpu_(float|ssim|hvs|ciede|squares)/)
-                    complain("a product fused with a sum (" words[i] ")")
+                    complain("product fused with a sum (" words[i] ")")
             }
         }
         END {
             for (i = 1; i <= kinds; i++)
                 print order[i] ", " found[order[i]] " times"
             if (!readonly)
-                print "nothing is read by ld.global.nc"
+                print "no ld.global.nc"
         }' "$1"
 }
 
 # ---- ptxas ----
 
-# "ARCHITECTURE KERNEL THREADS BLOCKS": the launch bounds in the image
-bounds() { # FILE ARCHITECTURE
+# bounds FILE ARCHITECTURE: prints the launch bounds in the image, ARCHITECTURE KERNEL THREADS BLOCKS
+bounds() {
     awk -v architecture="$2" '
         /\.entry/ { name = $0; sub(/.*\.entry[ \t]+/, "", name); sub(/[^A-Za-z0-9_$].*/, "", name); names[++n] = name }
         /\.maxntid/ {
@@ -116,11 +116,11 @@ bounds() { # FILE ARCHITECTURE
         END { for (i = 1; i <= n; i++) print architecture, names[i], threads[names[i]] + 0, blocks[names[i]] + 0 }' "$1"
 }
 
-# "ARCHITECTURE KERNEL REGISTERS SHARED SPILLED STACK"; functions that kernels call have a stack and spills of their
-# own, and no registers.
-resources() { # LOG ARCHITECTURE
+# resources LOG ARCHITECTURE: prints ARCHITECTURE KERNEL REGISTERS SHARED SPILLED STACK for each kernel. A function that
+# kernels call has a line of its own, without registers, if it has a stack or spills.
+resources() {
     awk -v architecture="$2" '
-        # finish(): the kernel that the last lines were about
+        # Prints the line of the previous kernel.
         function finish() {
             if (name != "")
                 print architecture, name, registers + 0, shared + 0, spilled + 0, stack + 0
@@ -151,9 +151,10 @@ resources() { # LOG ARCHITECTURE
         END { finish() }' "$1"
 }
 
-# Registers are allocated to warps in units of 256: 8 for each thread. Blocks that do not fit because the multiprocessor
-# has too few threads are not required.
-check_resources() { # BOUNDS RESOURCES
+# check_resources BOUNDS RESOURCES: checks spills, stacks, and whether the requested blocks fit on a multiprocessor.
+# Registers are allocated to warps in units of 256, 8 for each thread. Blocks that exceed the number of threads of the
+# multiprocessor are not required to fit.
+check_resources() {
     awk '
         BEGIN {
             n = split("75 1024 80 2048 86 1536 87 1536 88 1536 89 1536 90 2048 100 2048 103 2048 110 1536 120 1536 " \
@@ -167,13 +168,13 @@ check_resources() { # BOUNDS RESOURCES
             if ($5)
                 print where $5 " bytes spilled"
             if ($6)
-                print where "a stack of " $6 " bytes"
+                print where $6 " bytes of stack"
             if (!(($1, $2) in threads))
                 next
             of_block = threads[$1, $2]
             wanted = blocks[$1, $2]
             if (!of_block || of_block > 1024) {
-                print where "no launch bound of at most 1024 threads"
+                print where "launch bound is missing or exceeds 1024 threads"
                 next
             }
             fit = int(most[$1] / of_block)
@@ -184,7 +185,7 @@ check_resources() { # BOUNDS RESOURCES
             warps = int((of_block + 31) / 32)
             need = int(($3 + 7) / 8) * 256 * warps * fit
             if (need > 65536)
-                print where need " registers for " fit " blocks of " of_block " threads, there are 65536"
+                print where need " registers for " fit " blocks of " of_block " threads, should be at most 65536"
         }' "$1" "$2"
 }
 
@@ -247,13 +248,13 @@ check_machine_code() { # FILE
             for (i = 1; i <= kinds; i++)
                 print order[i] ", " found[order[i]] " times"
             if (!readonly)
-                print "no LDG...CONSTANT in it"
+                print "no LDG...CONSTANT"
         }' "$1"
 }
 
-# ---- all of it ----
+# ---- main part ----
 
-# image FILE TARGET ARCHITECTURE...
+# image FILE TARGET ARCHITECTURE...: checks a PTX image, and its machine code for these architectures
 image() {
     file=$1
     name=$(basename "$1")
@@ -284,7 +285,7 @@ image() {
     for architecture in "$@"; do
         cubin=$work/$name.$architecture.cubin
         if grep -q "is not defined for option 'gpu-name'" "$cubin.log"; then
-            skip "this ptxas does not know sm_$architecture"
+            skip "sm_$architecture (this ptxas does not support it)"
             continue
         elif [ ! -f "$cubin" ]; then
             grep -v '^ptxas info' "$cubin.log" | head -n 3 > "$found"
@@ -297,7 +298,7 @@ image() {
     done
     check_resources "$work/bounds" "$work/resources" > "$found"
     echo
-    echo "$name: threads x blocks asked for; registers/static shared bytes/bytes spilled"
+    echo "$name: threads x requested blocks; registers/bytes of static shared memory/bytes spilled"
     print_resources "$work/bounds" "$work/resources" "$built"
     note "$name" "$found"
 
@@ -305,7 +306,7 @@ image() {
     for architecture in $built; do
         cubin=$work/$name.$architecture.cubin
         if ! $disassemble "$cubin" > "$cubin.sass" 2> "$cubin.log" || ! [ -s "$cubin.sass" ]; then
-            skip "${disassemble%% *} cannot read sm_$architecture"
+            skip "machine code of sm_$architecture (${disassemble%% *} cannot read it)"
             continue
         fi
         check_machine_code "$cubin.sass" > "$found"
@@ -313,7 +314,7 @@ image() {
     done
 }
 
-# served FILE ARCHITECTURE...: the image as a driver gets it, without what fit() does for machine code
+# served FILE ARCHITECTURE...: checks the image as a driver gets it, without the changes of fit()
 served() {
     file=$1
     name=$(basename "$1")
@@ -335,19 +336,20 @@ served() {
 }
 
 if [ ! -f "$baseline" ] || [ ! -f "$matrix" ]; then
-    skip "no images ($baseline, $matrix): see make blobs"
+    skip "PTX ($baseline or $matrix not found; run make blobs)"
     exit 0
 fi
 ptxas=${PTXAS:-$(find_tool ptxas)}
 find_disassembler
-[ -n "$ptxas" ] || skip 'no ptxas (it comes with CUDA): registers, spills and machine code'
-[ -z "$ptxas" ] || [ -n "$disassemble" ] || skip 'neither cuobjdump nor nvdisasm (they come with CUDA): machine code'
+[ -n "$ptxas" ] || skip 'registers, spills and machine code (ptxas of CUDA is not installed)'
+[ -z "$ptxas" ] || [ -n "$disassemble" ] ||
+    skip 'machine code (neither cuobjdump nor nvdisasm of CUDA is installed)'
 newer=
 [ "$DEPTH" = all ] && newer='80 90 120'
 # shellcheck disable=SC2086
 image "$baseline" sm_75 75 $newer
 image "$matrix" sm_80 80 90 120
-# the architectures that have spilled; DEPTH=all: every one that this image serves
+# Architectures on which earlier versions of the kernels spilled; DEPTH=all: all that this image is for
 served_by='80 103 120'
 [ "$DEPTH" != all ] || served_by='80 86 87 88 89 90 100 103 110 120 121'
 # shellcheck disable=SC2086

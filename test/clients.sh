@@ -17,9 +17,11 @@ build=$(cd "${1:-build}" && pwd) || exit 1
 . test/check.sh
 unset VMAFGPU_BACKEND VMAFGPU_THREADS
 clients=${CLIENTS:-/tmp/vmafgpu-clients}
-clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) || { skip 'no clips were found (set CLIPS to their folder)'; finish; }
+clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) ||
+    { skip 'no clips were found (set CLIPS to their folder)'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] || { skip 'libvmaf 3.2 is not installed (set LIBVMAF to its prefix)'; finish; }
+[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] ||
+    { skip 'libvmaf 3.2 is not installed (set LIBVMAF to its prefix)'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
 
@@ -148,8 +150,9 @@ source=${VMAF_SOURCE:+$VMAF_SOURCE/libvmaf}
 printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define HAVE_STRSEP 1\n' > "$work/config.h"
 if [ -z "$source" ]; then
     skip 'the source of libvmaf was not found (set VMAF_SOURCE)'
-elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" -o "$work/vmaf" \
-    "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
+elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" \
+    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" \
+    -lvmaf -lm -lpthread > "$work/log" 2>&1; then
     skip "the tool of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else
     for clip in src01_8b c422_10b odd_8b; do
@@ -171,8 +174,9 @@ fi
 
 if [ -n "$source" ] && [ -d "$source/test" ]; then
     for test in test_context test_pic_preallocation; do
-        if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" -I"$source/build/include" \
-            -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" -lvmaf -lm -lpthread > "$work/log" 2>&1; then
+        if "${CC:-cc}" -std=gnu11 -w -I"$source/include" -I"$source/test" -I"$source/src" -I"$source/build" \
+            -I"$source/build/include" -o "$work/$test" "$source/test/$test.c" "$source/test/test.c" -L"$build" \
+            -lvmaf -lm -lpthread > "$work/log" 2>&1; then
             check "$test of libvmaf" env LD_LIBRARY_PATH="$build" timeout 300 "$work/$test" > "$work/$test.log" 2>&1
         else
             skip "$test of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"

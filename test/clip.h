@@ -1,6 +1,6 @@
-/* A seeded generator of test clips: a reference and a distorted version of it, any size, any depth of 8 to 16 bits,
- * any chroma format. Integer arithmetic only, so that every machine makes the same bytes; figures in test/golden
- * belong to exactly these samples, so a change here means making them anew.
+/* Generates test clips from a seed: a reference and a distorted version, in any size, chroma format and depth of 8 to
+ * 16 bits. It uses integer arithmetic only, so all machines make the same bytes. The values in test/golden belong to
+ * these samples: after a change here, make them again.
  *
  *     clip c;
  *     clip_init(&c, "texture+mix", 320, 180, 8, 420, 10, 1);
@@ -17,35 +17,35 @@
 enum { CLIP_REFERENCE = 0, CLIP_DISTORTED = 1 };
 
 typedef enum clip_content {
-    CLIP_TEXTURE, /* smooth noise in four octaves, panning, with a block that moves its own way      */
-    CLIP_NOISE,   /* every sample random, anew in every frame                                        */
-    CLIP_FLAT,    /* one grey that rises a little from frame to frame                                */
+    CLIP_TEXTURE, /* smooth noise in four octaves, panning, with a block that moves separately */
+    CLIP_NOISE,   /* each sample of each frame is random */
+    CLIP_FLAT,    /* uniform grey that gets a little lighter in each frame */
     CLIP_BLACK,
     CLIP_WHITE,
-    CLIP_LINES,     /* rows black, white, black, ...; turned around in every other frame               */
-    CLIP_BLOCKS,    /* blocks of 1 to 16 samples, black or white at random: the hardest edges there are */
-    CLIP_RAMP,      /* a gradient over the whole range, panning                                        */
-    CLIP_BANDS,     /* wide plateaus a step or two apart, as coarse coding leaves them; chroma as texture   */
-    CLIP_DUSK,      /* the same, nearly black; chroma flat                                              */
-    CLIP_GREY,      /* texture with flat chroma                                                        */
-    CLIP_CHEQUERS,  /* two levels in cells of 8x8, panning: sums of products that are exactly zero     */
-    CLIP_DIAGONALS, /* two levels in stripes at 45 degrees, panning                                   */
-    CLIP_SHADE,     /* a few levels above black, smooth with dither, in all planes: covariances nearly singular   */
+    CLIP_LINES,     /* alternating black and white rows, inverted in every other frame */
+    CLIP_BLOCKS,    /* blocks of 1 to 16 samples, black or white at random */
+    CLIP_RAMP,      /* a gradient over the whole range, panning */
+    CLIP_BANDS,     /* wide plateaus with small steps, as after coarse coding; chroma as in texture */
+    CLIP_DUSK,      /* like bands, but nearly black; flat chroma */
+    CLIP_GREY,      /* texture with flat chroma */
+    CLIP_CHEQUERS,  /* two levels in cells of 8x8, panning; some sums of products are exactly zero */
+    CLIP_DIAGONALS, /* two levels in stripes at 45 degrees, panning */
+    CLIP_SHADE,     /* a little above black, smooth with dither, in all planes; covariances are nearly singular */
     CLIP_CONTENT_COUNT
 } clip_content;
 
 typedef enum clip_distortion {
-    CLIP_SAME, /* none                                                     */
+    CLIP_SAME, /* no distortion */
     CLIP_BLUR,
-    CLIP_GRAIN,  /* noise of an eighth of the range                          */
-    CLIP_COARSE, /* sixteen levels                                           */
-    CLIP_MIX,    /* blur, a little noise, and the steps of 8x8 blocks        */
+    CLIP_GRAIN,  /* noise with an amplitude of 1/16 of the range */
+    CLIP_COARSE, /* reduced to sixteen levels */
+    CLIP_MIX,    /* blur, weak noise, and an offset for each block of 8x8 samples */
     CLIP_INVERT,
-    CLIP_STRETCH, /* contrast raised by a half: what the gain limits look at  */
-    CLIP_FAINT,   /* the lowest bit of one sample in seven                    */
-    CLIP_LUMA,    /* mix for luma, chroma as it was                           */
-    CLIP_WASH,    /* mix, but the last chroma plane is flat                   */
-    CLIP_RINSE,   /* mix, but the first one is                                */
+    CLIP_STRETCH, /* contrast times 1.5, which the enhancement gain limits affect */
+    CLIP_FAINT,   /* inverts the lowest bit of one sample in seven */
+    CLIP_LUMA,    /* mix for luma, undistorted chroma */
+    CLIP_WASH,    /* mix, but the second chroma plane is flat */
+    CLIP_RINSE,   /* mix, but the first chroma plane is flat */
     CLIP_DISTORTION_COUNT
 } clip_distortion;
 
@@ -65,7 +65,8 @@ static const char *const clip_distortion_names[CLIP_DISTORTION_COUNT] = { "same"
                                                                           "mix",  "invert", "stretch", "faint",
                                                                           "luma", "wash",   "rinse" };
 
-/* what: "CONTENT" or "CONTENT+DISTORTION". Returns 1, or 0 where something in it is unknown or out of range. */
+/* Initialises a clip; `what` is "CONTENT" or "CONTENT+DISTORTION". Returns 0 if a name is unknown or a number is out of
+ * range, otherwise 1. */
 static inline int clip_init(clip *c, const char *what, int width, int height, int depth, int chroma, int frames,
                             uint32_t seed) {
     const char *plus = strchr(what, '+');
@@ -94,7 +95,7 @@ static inline int clip_plane_count(const clip *c) {
     return c->chroma == 400 ? 1 : 3;
 }
 
-/* Chroma of odd-sized pictures is rounded up, as every tool but libvmaf writes it. */
+/* The chroma planes of odd-sized pictures are rounded up, as in all tools except libvmaf. */
 static inline int clip_plane_width(const clip *c, int plane) {
     return plane > 0 && c->chroma != 444 ? (c->width + 1) / 2 : c->width;
 }
@@ -114,7 +115,7 @@ static inline uint32_t clip_hash(uint32_t a, uint32_t b, uint32_t c) {
     return h ^ (h >> 15);
 }
 
-/* 16 bits of noise on a grid of 1 << step samples, bilinear in between. */
+/* Returns 16 bits of noise: random values on a grid of 1 << step samples, interpolated linearly. */
 static inline uint32_t clip_octave(uint32_t x, uint32_t y, int step, uint32_t seed) {
     uint32_t n = 1u << step, gx = x >> step, gy = y >> step, fx = x & (n - 1), fy = y & (n - 1);
     uint32_t a = clip_hash(gx, gy, seed) >> 16, b = clip_hash(gx + 1, gy, seed) >> 16;
@@ -123,7 +124,7 @@ static inline uint32_t clip_octave(uint32_t x, uint32_t y, int step, uint32_t se
     return (top * (n - fy) + bottom * fy) >> step;
 }
 
-/* The reference at 16 bits, of which the picture keeps the upper ones. */
+/* Returns a reference sample with 16 bits. A clip uses the upper `depth` bits. */
 static inline uint32_t clip_sample16(const clip *c, uint32_t x, uint32_t y, uint32_t frame, uint32_t seed) {
     uint32_t h, n;
     switch (c->content) {
@@ -166,7 +167,7 @@ static inline uint16_t clip_clamp(int32_t value, int depth) {
     return (uint16_t)(value < 0 ? 0 : value > white ? white : value);
 }
 
-/* Five taps along rows (step 1) or columns (step = width); samples outside repeat the edge. */
+/* Blurs rows or columns with five taps. Samples outside the plane repeat the edge. */
 static inline void clip_blur(const uint16_t *in, uint16_t *out, int width, int height, int vertical) {
     static const uint32_t taps[5] = { 1, 4, 6, 4, 1 };
     for (int y = 0; y < height; y++) {
@@ -201,12 +202,12 @@ static inline uint16_t clip_distort(const clip *c, int32_t v, uint32_t x, uint32
     }
 }
 
-/* The plane that is flat in the distorted frame; 0: none. */
+/* Returns the plane that is flat in the distorted frame, or 0 if there is none. */
 static inline int clip_washed_plane(const clip *c) {
     return c->distortion == CLIP_WASH ? 2 : c->distortion == CLIP_RINSE ? 1 : 0;
 }
 
-/* What the generator makes of one plane: a clip whose content and distortion are those of that plane. */
+/* Returns a clip whose content and distortion are those of one plane. */
 static inline clip clip_of_plane(const clip *c, int plane) {
     clip p = *c;
     if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0))
@@ -252,7 +253,7 @@ static inline int clip_pure_plane(const clip *c, int frame, int side, int plane,
     return 1;
 }
 
-/* One plane of one frame: clip_plane_samples() words. Returns 1, or 0 without memory for the blur. */
+/* Writes one plane of one frame: clip_plane_samples() words. Returns 1, or 0 if there is no memory for the blur. */
 static inline int clip_plane(const clip *c, int frame, int side, int plane, uint16_t *out) {
     clip p = clip_of_plane(c, plane);
     if (plane > 0 && side == CLIP_DISTORTED && plane == clip_washed_plane(c))
@@ -260,7 +261,7 @@ static inline int clip_plane(const clip *c, int frame, int side, int plane, uint
     return clip_pure_plane(&p, frame, side, plane, out);
 }
 
-/* Samples as bytes, or as little-endian words whatever the machine. */
+/* Stores samples as bytes or as little-endian words. */
 static inline void clip_store(const uint16_t *samples, size_t count, int bytes_per_sample, void *out) {
     unsigned char *bytes = (unsigned char *)out;
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* What the comparisons with libvmaf's figures share: the real clips, and a reader of its reports. */
+/* Shared by the tests that compare with libvmaf's values: the real clips, and a reader of libvmaf's reports. */
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
@@ -10,9 +10,9 @@
 #define REAL   "test/golden/real/"
 
 typedef struct golden_clip {
-    const char *name, *reference, *distorted; /* no files: NAME.squeezed of golden/real */
-    int width, height, depth;                 /* of raw video; 0: y4m                                            */
-    int no_adm;                               /* too small for ADM to be defined: its columns and scores are left out */
+    const char *name, *reference, *distorted; /* NULL: NAME.squeezed in golden/real */
+    int width, height, depth;                 /* of raw video; 0 for y4m */
+    int no_adm;                               /* too small for libvmaf's ADM: tests skip its columns and scores */
 } golden_clip;
 
 static const golden_clip clips[] = {
@@ -33,7 +33,7 @@ static const golden_clip clips[] = {
 };
 
 static inline int open_side(video *v, const golden_clip *clip, const char *file) {
-    static char paths[2][256]; /* video keeps the name */
+    static char paths[2][256]; /* the video keeps a pointer to its name */
     static int turn;
     video_raw raw;
     memset(&raw, 0, sizeof raw);
@@ -45,7 +45,7 @@ static inline int open_side(video *v, const golden_clip *clip, const char *file)
     return video_open(v, paths[turn], clip->depth ? &raw : NULL, 0) == VIDEO_OK;
 }
 
-/* A pair of clips: two files, or a film. */
+/* A pair of clips: two files or a film. */
 typedef struct pair {
     video sides[2];
     film film;
@@ -83,9 +83,9 @@ static inline void pair_close(pair *p) {
     }
 }
 
-/* ---- the report of the figures ---- */
+/* ---- reports ---- */
 
-/* Moves *at behind the next string and gives its text; 0 when there is none. */
+/* Copies the next quoted string and moves *at behind it. Returns 0 if there is none. */
 static inline int next_string(const char **at, char *name, size_t size) {
     const char *start = strchr(*at, '"'), *end = start ? strchr(start + 1, '"') : NULL;
     if (!end)
@@ -95,7 +95,7 @@ static inline int next_string(const char **at, char *name, size_t size) {
     return 1;
 }
 
-/* The number after a colon; 0 when something else is there. */
+/* Reads the number after a colon. Returns 0 if there is no number. */
 static inline int next_number(const char *at, double *value) {
     char *end;
     at += strspn(at, ": \n");

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The header by itself: every language standard and compiler that is there, without a warning; in programs of two
-# files; with its switches; what it leaves behind in the user's file; which symbols come out.
+# Compiles the header by itself with all installed compilers, in every language standard, without a warning: with its
+# switches, in programs of two files, with fast-math (which it must refuse), and as MSVC sees it. Checks the macros that
+# it defines, the symbols that it exports, and that products are not fused with sums.
 #
-#     test/headers.sh BUILD           DEPTH=all: optimised in every standard, too
+#     test/headers.sh BUILD           DEPTH=all: also optimised in every standard
 build=${1:-build}
 work=$build/test/headers
 CC=${CC:-cc}
@@ -18,12 +19,13 @@ have() {
     command -v "$1" > /dev/null 2>&1
 }
 
-# later NAME COMMAND: a command of the matrix, run further down, several at a time
+# later NAME COMMAND: adds a command to the matrix, which runs several commands at a time
 later() {
     printf '%s\n' "$2" > "$work/run/$1.sh"
 }
 
-note() { # WHAT STATUS [FILE]
+# note WHAT STATUS [FILE]: counts a check, which passes if STATUS is 0; otherwise prints the first lines of FILE
+note() {
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
     else
@@ -87,7 +89,7 @@ int main(void) {
     return ok ? use() : 1;
 }
 EOF
-# What a caller writes, with all warnings on.
+# Code of a caller. It must compile without a warning.
 cat > "$work/caller.c" << EOF
 #include "$root/vmafgpu.h"
 int call(const void *buffer);
@@ -108,7 +110,7 @@ int call(const void *buffer) {
            vmafgpu_score_pair(v, &frame, &frames[1], 0, &score) == VMAFGPU_OK;
 }
 EOF
-# what a user's file may look like around the header
+# Files of users that include the header in different ways.
 cat > "$work/declarations_first.c" << EOF
 #include "$root/vmafgpu.h"
 #define VMAFGPU_IMPLEMENTATION
@@ -141,7 +143,7 @@ cat > "$work/before.c" << EOF
 double user_function(double a, double b, double c);
 double user_function(double a, double b, double c) { return a * b + c; }
 EOF
-# Words that the system headers of Windows define, and programs before them.
+# Macros that the system headers of Windows or a program may define before they include the header.
 for word in near far hyper pascal cdecl interface small PLANES ERROR DIFFERENCE "min(a, b)" "max(a, b)"; do
     echo "#define $word ~"
 done | cat - "$work/only.c" > "$work/words.c"
@@ -150,7 +152,7 @@ for name in only declarations main after; do
 done
 test_macros='-DVMAFGPU_TEST_THREADS=2 -DVMAFGPU_TEST_NO_MODEL=0'
 
-# Every built-in model is there unless its macro leaves it out.
+# Every built-in model exists unless its macro leaves it out.
 cat > "$work/models.c" << EOF
 #define VMAFGPU_IMPLEMENTATION
 #include "$root/vmafgpu.h"
@@ -195,12 +197,13 @@ for cc in gcc clang "$CC"; do
     compilers="$compilers $cc"
 done
 
-# Warnings of the parser are tested with -fsyntax-only; warnings of the optimiser once for each compiler.
+# Warnings of the parser are tested with -fsyntax-only, and warnings of the optimiser once for each compiler.
 standards='c99 gnu11'
 cxx_standards='c++11'
 [ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'
 switches='VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_NO_GPU VMAFGPU_NO_SIMD VMAFGPU_STATIC'
-compile_all() { # COMPILER SUFFIX LANGUAGE STANDARD...
+# compile_all COMPILER SUFFIX LANGUAGE STANDARD...: adds commands that compile the header in these standards
+compile_all() {
     cc=$1 suffix=$2 language=$3
     shift 3
     name=$(echo "$cc" | tr '/ ' __)
@@ -225,7 +228,7 @@ for cc in $compilers; do
     for file in declarations_first libraries_first words; do
         later "${name}_$file" "$cc -std=c99 -fsyntax-only $strict $work/$file.c"
     done
-    # elsewhere the objects in which products are looked for tell
+    # On x86-64 the objects of the section on contraction, below, are optimised.
     [ "$DEPTH" != all ] && [ -n "$x86" ] && have objdump ||
         later "${name}_optimised" "$cc -std=c99 -O2 $strict -c -o /dev/null $work/only.c"
 done
@@ -234,8 +237,8 @@ for cxx in g++ clang++; do
     have $cxx && compile_all $cxx cc c++ $cxx_standards
 done
 
-# Warnings of C++ that a text for C and C++ cannot avoid: none from the implementation, which hides none behind itself;
-# the declarations, and what a caller writes with them, give no cause.
+# Code that is both C and C++ cannot avoid some warnings of C++. The implementation disables them, and only for itself:
+# the compiler must still report a cast behind it. Declarations and code of a caller must cause none of these warnings.
 cat "$work/only.c" - > "$work/casts.cc" << EOF
 int user_cast(float x);
 int user_cast(float x) { return (int)x; }
@@ -252,11 +255,11 @@ for cxx in g++ clang++ clang++-19; do
         "! $cxx -std=c++11 -fsyntax-only $casts $work/casts.cc 2> $log && grep -q 'old-style' $log"
 done
 
-# FMA on the command line: clang 19 refuses to inline a function with it into one without it.
+# FMA on the command line: clang 19 does not inline a function with FMA into a function without it.
 for cc in clang clang-19; do
     for machine in -mfma -march=x86-64-v3 -march=x86-64-v4 -march=native; do
         [ -n "$x86" ] && have $cc || continue
-        # what inlines steps of loops, for one machine; DEPTH=all: everything, for each
+        # Only the features that inline steps of loops, for one machine. DEPTH=all: everything, for each machine.
         few=
         case "$DEPTH $cc$machine" in
         all*) ;;
@@ -267,7 +270,7 @@ for cc in clang clang-19; do
     done
 done
 
-# later standards too, as far as a compiler knows them
+# Later standards, if a compiler supports them
 for cxx in g++ clang++ clang++-19; do
     for std in c++11 c++14 c++17 c++20 c++2b c++2c; do
         have $cxx && echo 'int x;' | $cxx -std=$std -x c++ -fsyntax-only - 2> /dev/null &&
@@ -281,7 +284,7 @@ for cc in gcc clang clang-19; do
     done
 done
 
-# objects for what comes below; with fixed addresses, so that tables of pointers count as constant
+# Objects for the sections below. They have fixed addresses, because otherwise tables of pointers are writable.
 plain='-std=c99 -O0 -fno-pic -fno-pie'
 position=-no-pie
 later obj_only "$CC $plain -c -o $work/only.o $work/only.c"
@@ -331,7 +334,7 @@ done
 
 # ---- programs of two files ----
 
-# link NAME OBJECTS...: links and runs
+# link NAME OBJECTS...: links and runs a program
 link() {
     name=$1
     shift
@@ -353,7 +356,7 @@ if have g++; then
     check 'running C with an implementation in C++' "$work/cxx"
 fi
 
-# Unsafe arithmetic that no macro tells of is off inside the header.
+# No macro shows that unsafe arithmetic is enabled. The header disables it for itself.
 link unsafe "$work/main.o" "$work/use.o" "$work/unsafe.o"
 
 # ---- fast-math is refused ----
@@ -363,26 +366,26 @@ for cc in gcc clang; do
         have $cc || continue
         ! $cc -std=c99 $flag -c -o /dev/null "$work/only.c" 2> "$work/fast.log"
         note "$cc $flag is refused" $?
-        check "$cc $flag: the reason" grep -q 'fast-math' "$work/fast.log"
+        check "$cc $flag: message" grep -q 'fast-math' "$work/fast.log"
         check "$cc $flag with declarations only" $cc -std=c99 $flag -c -o /dev/null "$work/declarations.c"
     done
 done
 
 # ---- other compilers ----
 
-# A compiler without atomic operations that are known.
+# A compiler whose atomic operations the header does not know.
 if have tcc; then
     ! tcc -c -o "$work/tcc.o" "$work/only.c" 2> "$work/tcc.log"
     note 'tcc with threads is refused' $?
-    check 'tcc with threads: the reason' grep -q 'define VMAFGPU_NO_THREADS' "$work/tcc.log"
+    check 'tcc with threads: message' grep -q 'define VMAFGPU_NO_THREADS' "$work/tcc.log"
     # shellcheck disable=SC2086
     tcc -DVMAFGPU_NO_THREADS -DVMAFGPU_TEST_THREADS=1 -DVMAFGPU_TEST_NO_MODEL=0 -o "$work/tcc" "$work/main.c" \
         "$work/only.c" "$work/declarations.c" -lm -ldl 2> "$work/tcc.log"
     note 'tcc without threads' $? "$work/tcc.log"
-    check 'running what tcc made' "$work/tcc"
+    check 'running the program of tcc' "$work/tcc"
 fi
 
-# What MSVC sees, with such declarations of its headers as are needed: its own branches, then those of clang-cl.
+# Clang as MSVC, with the declarations of MSVC headers that are needed: the branches for MSVC, then those for clang-cl.
 mkdir -p "$work/msvc"
 cat > "$work/msvc/all.h" << EOF
 #pragma once
@@ -443,7 +446,8 @@ for cc in clang-19 clang; do
     break
 done
 
-# If floats are not computed as floats, the error message fits the machine. <float.h> reads __FLT_EVAL_METHOD__.
+# If floats are not computed as floats, the message suggests an option of this machine. <float.h> reads
+# __FLT_EVAL_METHOD__.
 for cc in gcc clang; do
     have $cc || continue
     for machine in x86:-D__i386__:mfpmath other:-U__x86_64__:-std=gnu99; do
@@ -451,14 +455,13 @@ for cc in gcc clang; do
         ! $cc -std=c99 -U__FLT_EVAL_METHOD__ -D__FLT_EVAL_METHOD__=1 "${flag%:*}" -ffreestanding -isystem "$work/msvc" \
             -DVMAFGPU_NO_SIMD -DVMAFGPU_NO_THREADS -DVMAFGPU_NO_GPU -E -o /dev/null "$work/only.c" 2> "$work/float.log"
         note "$cc, floats as doubles on ${machine%%:*} are refused" $?
-        check "$cc, floats as doubles on ${machine%%:*}: the reason" grep -q -e "error.*${flag#*:}" "$work/float.log"
+        check "$cc, floats as doubles on ${machine%%:*}: message" grep -q -e "error.*${flag#*:}" "$work/float.log"
     done
 done
 
 # ---- macros ----
 
-# Only VMAFGPU_ names, and vmafgpu__ ones for the operations of vector code, come on top of what the standard headers
-# define.
+# The header only defines macros that begin with VMAFGPU_, or with vmafgpu__ for the operations of vector code.
 for mode in declarations only; do
     for cc in gcc clang; do
         have $cc || continue
@@ -479,45 +482,45 @@ done
 if have nm; then
     for object in only nogpu nothreads nomodels; do
         nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep -v '^vmafgpu_[a-z0-9]' > "$work/strays"
-        check "$object: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        check "$object: exported symbols without our prefix: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -g --defined-only "$work/$object.o" | awk '{ print $NF }' | grep '^vmafgpu__' > "$work/strays"
-        check "$object: private but exported: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-        # except for one message per thread
+        check "$object: exported private symbols: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        # The only writable data is a message for each thread.
         nm "$work/$object.o" | awk '$(NF - 1) ~ /^[dDbBcCgGsS]$/ && $NF != "vmafgpu__of_thread" { print $NF }' \
             > "$work/strays"
         check "$object: writable data: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
         nm -u "$work/$object.o" | awk '{ print $NF }' | sed 's/@.*//' |
             grep -E -e '^(printf|puts|putchar|fprintf|fputs|fwrite|stdout|stderr|stdin|exit|abort|_exit)$' \
                 -e '^(getenv|setlocale|rand|srand|time|signal|fenv|strtok|__errno_location)$' > "$work/strays"
-        check "$object: calls it should not make: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        check "$object: calls of forbidden functions: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     done
     if have readelf; then
         readelf -sW "$work/only.o" | awk '$NF == "vmafgpu__of_thread" && $4 == "TLS"' > "$work/thread_local"
-        check 'that one is thread-local' [ -s "$work/thread_local" ]
+        check 'vmafgpu__of_thread is thread-local' [ -s "$work/thread_local" ]
     fi
     nm -u "$work/nogpu.o" | grep -E 'fopen|fread|dlopen|dlsym' > "$work/strays"
-    check 'no GPU, no file and no library is opened' [ ! -s "$work/strays" ]
+    check 'VMAFGPU_NO_GPU: no function that opens a file or a library' [ ! -s "$work/strays" ]
     nm -u "$work/nothreads.o" | grep pthread > "$work/strays"
-    check 'no threads, no pthread' [ ! -s "$work/strays" ]
+    check 'VMAFGPU_NO_THREADS: no pthread functions' [ ! -s "$work/strays" ]
     nm -g --defined-only "$work/static_one.o" | awk '{ print $NF }' | grep -v '^use$' > "$work/strays"
-    check "static: exported: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    check "VMAFGPU_STATIC: exported symbols: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     nm -g --defined-only "$work/use.o" | awk '{ print $NF }' | grep -v '^use$' > "$work/strays"
     check 'declarations define nothing' [ ! -s "$work/strays" ]
     if [ -f "$work/only_cxx.o" ]; then
         nm -g --defined-only "$work/only_cxx.o" | awk '{ print $NF }' | grep -v '^vmafgpu_[a-z0-9]' > "$work/strays"
-        check "C++: exported outside vmafgpu_: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+        check "C++: exported symbols without our prefix: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
     fi
-    # every function that is declared is there
+    # All declared functions are defined.
     sed -n 's/^VMAFGPU_API .*[ *]\(vmafgpu_[a-z_0-9]*\)(.*/\1/p' vmafgpu.h | sort -u > "$work/declared"
     nm -g --defined-only "$work/only.o" | awk '{ print $NF }' | sort -u > "$work/defined"
     comm -3 "$work/declared" "$work/defined" > "$work/strays"
     check "declared and defined differ: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
 fi
 
-# ---- contraction: off inside the header, the user's own setting outside of it ----
+# ---- contraction: disabled in the header, and the setting of the user after it ----
 
-# Vector code asks for some itself, by name, of packed floats, and of packed doubles where the product is exact; others
-# show what a compiler did.
+# Vector code explicitly uses fused instructions for packed floats, and for packed doubles if the product is exact. All
+# other fused instructions come from the compiler.
 fused='vfn?m(add|sub)[0-9]'
 for object in "$work"/fma_*.o; do
     [ -f "$object" ] || continue
@@ -529,10 +532,10 @@ for object in "$work"/fma_*.o; do
             /v(f|fn)m(add|sub|addsub|subadd)[0-9]/ { print f }' |
         sort | uniq -c > "$work/fused"
     grep -v user_function "$work/fused" > "$work/strays"
-    check "$name: fused inside the header: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-    # only a compiler that fuses the function without the header must do so behind it
+    check "$name: functions of the header with fused products: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+    # A compiler that fuses this function without the header must also fuse it after the header.
     if objdump -d "$(echo "$object" | sed 's/fma_/before_/')" | grep -Eq "$fused"; then
-        check "$name: the user's setting is back" grep -q user_function "$work/fused"
+        check "$name: setting of the user after the header" grep -q user_function "$work/fused"
     fi
 done
 

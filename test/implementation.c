@@ -1,3 +1,3 @@
-/* The library as an object file of its own, for the test programs, which see declarations only. */
+/* Compiles the library as a separate object file for the test programs that only use declarations. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"

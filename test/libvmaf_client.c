@@ -61,7 +61,7 @@ static int push_filled(VmafContext *c, enum VmafPixelFormat format, unsigned bpc
             fill(&p[k], frame, k);
     }
     err = err ? err : vmaf_read_pictures(c, &p[0], &p[1], index);
-    for (int k = 0; k < 2; k++) /* pictures that were not taken */
+    for (int k = 0; k < 2; k++) /* pictures that vmaf_read_pictures() has not accepted */
         if (p[k].ref)
             vmaf_picture_unref(&p[k]);
     return err;
@@ -218,8 +218,8 @@ static void run_collection(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
-/* Imported values, and pairs in any order. */
-static void run_outside(const char *folder) {
+/* Imports values, and pushes pairs in any order. */
+static void run_imports(const char *folder) {
     static const char *const names[] = {
         "VMAF_integer_feature_adm2_score",       "VMAF_integer_feature_motion2_score",
         "VMAF_integer_feature_vif_scale0_score", "VMAF_integer_feature_vif_scale1_score",
@@ -333,7 +333,7 @@ static int calls(const char *folder) {
     for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++)
         run_clip(&clips[i], folder);
     run_collection(folder);
-    run_outside(folder);
+    run_imports(folder);
     run_order(folder, 0, 1, "motion", "float_motion");
     run_order(folder, 0, 2, "motion", "float_motion");
     run_order(folder, 1, 1, "motion", "float_motion");
@@ -520,7 +520,7 @@ static int cuda(void) {
     static const struct {
         int method;
         unsigned bpc;
-        const char *feature; /* computed besides those of the model */
+        const char *feature; /* an additional feature */
     } ways[] = { { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST, 8, NULL },
                  { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_HOST_PINNED, 8, NULL },
                  { VMAF_CUDA_PICTURE_PREALLOCATION_METHOD_DEVICE, 8, NULL },
@@ -564,23 +564,23 @@ void *__wrap_realloc(void *pointer, size_t size);
 
 static int left = -1; /* number of allocations before one fails; negative: no allocation fails */
 
-static int is_last(void) {
+static int is_failing(void) {
     return left >= 0 && left-- == 0;
 }
 
 void *__wrap_malloc(size_t size) {
-    return is_last() ? NULL : __real_malloc(size);
+    return is_failing() ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return is_last() ? NULL : __real_calloc(count, size);
+    return is_failing() ? NULL : __real_calloc(count, size);
 }
 
 void *__wrap_realloc(void *pointer, size_t size) {
-    return is_last() ? NULL : __real_realloc(pointer, size);
+    return is_failing() ? NULL : __real_realloc(pointer, size);
 }
 
-/* Calls each function once; stops at the first error. */
+/* Calls each function once, up to the first error. */
 static int use_memory(const char *folder) {
     VmafContext *c = NULL;
     VmafModel *model = NULL, *main_model = NULL;
@@ -598,7 +598,7 @@ static int use_memory(const char *folder) {
     err = err ? err : vmaf_model_load(&model, &m, "vmaf_v0.6.1");
     err = err ? err : vmaf_feature_dictionary_set(&options, "vif_enhn_gain_limit", "1.5");
     if (!err)
-        err = vmaf_model_feature_overload(model, "vif", options); /* takes the options, also on failure */
+        err = vmaf_model_feature_overload(model, "vif", options); /* frees the options, also on failure */
     err = err ? err : vmaf_model_collection_load(&main_model, &collection, &other, "vmaf_b_v0.6.3");
     err = err ? err : vmaf_use_features_from_model(c, model);
     err = err ? err : vmaf_use_features_from_model_collection(c, collection);

@@ -1,5 +1,5 @@
-/* Misuses the library libvmaf, and uses it in ways that no ordinary program does. It checks the return value of each
- * call. Sanitizers find invalid reads, writes and frees.
+/* Misuses the library libvmaf, and uses it in unusual ways. Checks the return value of each call. Sanitizers detect
+ * invalid reads, writes and frees.
  *
  *     libvmaf_hostile FOLDER     writes its reports to the folder
  */
@@ -66,7 +66,7 @@ static VmafModel *model_of(const char *name) {
     return m;
 }
 
-/* Reads a new pair; frees it if it was not taken. */
+/* Reads a new pair. Frees it if the call fails. */
 static int push(VmafContext *c, unsigned bpc, unsigned w, unsigned h, unsigned index) {
     VmafPicture p[2] = { picture_of(bpc, w, h), picture_of(bpc, w, h) };
     int err = vmaf_read_pictures(c, &p[0], &p[1], index);
@@ -107,7 +107,7 @@ static void test_same_picture(unsigned threads) {
     CHECK_INT(vmaf_close(c), 0);
 }
 
-static void test_unlike_pictures(void) {
+static void test_different_formats(void) {
     VmafContext *c = context(0, 0);
     VmafModel *m = model_of("vmaf");
     VmafPicture a = picture(), b = picture_of(10, WIDTH, HEIGHT), none = a;
@@ -218,7 +218,7 @@ static void test_dictionaries(void) {
         vmaf_feature_dictionary_free(&empty);
     CHECK_INT(vmaf_feature_dictionary_set(&large, "vif_enhn_gain_limit", text), 0);
     CHECK_INT(vmaf_use_feature(c, "vif", large), -EINVAL);
-    CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* the failed call did not take it */
+    CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* the failed call did not free it */
     CHECK_INT(vmaf_use_feature(c, text, NULL), -EINVAL);
     free(text);
     CHECK_INT(vmaf_close(c), 0);
@@ -302,7 +302,7 @@ static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat
     CHECK_HAS(text_of(path), more);
 }
 
-/* Large indices must not cause allocations or loops in proportion to them. */
+/* The cost of an import must not grow with the index. */
 static void test_large_indices(void) {
     static const unsigned indices[] = { 0,           4095,        4096,        1000000,    0x0fffffffu,
                                         0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu };
@@ -444,20 +444,20 @@ static void *use_one(void *user) {
     return NULL;
 }
 
-typedef struct asker {
+typedef struct reader {
     VmafContext *context;
     VmafModel *model;
     unsigned number;
     int *stops;
-} asker;
+} reader;
 
-static void *ask(void *user) {
-    asker *a = (asker *)user;
+static void *read_scores(void *user) {
+    reader *r = (reader *)user;
     double score;
-    for (unsigned n = a->number; !__atomic_load_n(a->stops, __ATOMIC_RELAXED); n++) {
-        vmaf_score_at_index(a->context, a->model, &score, n % 20);
-        vmaf_feature_score_at_index(a->context, "integer_motion2", &score, n % 20);
-        vmaf_score_pooled(a->context, a->model, VMAF_POOL_METHOD_MEAN, &score, 0, n % 15);
+    for (unsigned n = r->number; !__atomic_load_n(r->stops, __ATOMIC_RELAXED); n++) {
+        vmaf_score_at_index(r->context, r->model, &score, n % 20);
+        vmaf_feature_score_at_index(r->context, "integer_motion2", &score, n % 20);
+        vmaf_score_pooled(r->context, r->model, VMAF_POOL_METHOD_MEAN, &score, 0, n % 15);
     }
     return NULL;
 }
@@ -465,7 +465,7 @@ static void *ask(void *user) {
 static void test_threads(void) {
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
-    asker askers[THREADS];
+    reader readers[THREADS];
     int bad[THREADS] = { 0 }, stops = 0;
     double score;
     snprintf(test_where, sizeof test_where, "one context per thread");
@@ -480,9 +480,9 @@ static void test_threads(void) {
     VmafModel *m = model_of("vmaf");
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     for (int i = 0; i < THREADS; i++) {
-        asker a = { c, m, (unsigned)i, &stops };
-        askers[i] = a;
-        CHECK_INT(pthread_create(&thread[i], NULL, ask, &askers[i]), 0);
+        reader r = { c, m, (unsigned)i, &stops };
+        readers[i] = r;
+        CHECK_INT(pthread_create(&thread[i], NULL, read_scores, &readers[i]), 0);
     }
     for (unsigned i = 0; i < 20; i++)
         CHECK_INT(push(c, 8, WIDTH, HEIGHT, i), 0);
@@ -501,7 +501,7 @@ int main(int argc, char **argv) {
         test_same_picture(threads);
         test_illegal_samples(threads);
     }
-    test_unlike_pictures();
+    test_different_formats();
     test_allocation();
     test_pools();
     test_dictionaries();

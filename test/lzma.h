@@ -1,5 +1,5 @@
-/* Packs as .lzma files are packed, without any copies: streams for containers that tests make. `out` has room for 8
- * * size + 32 bytes; how many there are. */
+/* Makes LZMA streams for the containers of tests. lzma_literals() writes a stream in the .lzma format that contains
+ * only literals, no matches. `out` needs 8 * size + 32 bytes. Returns the number of bytes written. */
 #ifndef LZMA_H
 #define LZMA_H
 
@@ -8,7 +8,7 @@
 
 typedef struct range_coder {
     unsigned char *out;
-    uint64_t low, held; /* bytes of which a carry may change any: the first, then some of 255 */
+    uint64_t low, held; /* held: number of bytes that a carry may still change, `first` and then 255s */
     uint32_t range;
     unsigned char first;
 } range_coder;
@@ -41,7 +41,7 @@ static inline size_t lzma_literals(const void *data, size_t size, unsigned char 
     for (int i = 0; i < 256; i++)
         odds[i] = 1024;
     for (int i = 0; i < 13; i++)
-        out[i] = i < 5 ? 0 : 255; /* no contexts; a size that is not known */
+        out[i] = i < 5 ? 0 : 255; /* properties without contexts; an unknown size */
     for (size_t i = 0; i < size; i++) {
         const unsigned value = ((const unsigned char *)data)[i];
         range_bit(&r, &is_copy, 0);

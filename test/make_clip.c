@@ -1,4 +1,4 @@
-/* Writes a pair of test clips made by clip.h, as y4m or as raw planes. */
+/* Writes a pair of test clips from clip.h, as y4m or as raw planes. */
 #include <stdio.h>
 #include "clip.h"
 

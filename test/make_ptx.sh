@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the kernels for NVIDIA GPUs in one compressed file, BUILD/vmafgpu_kernels.nvidia, also as a C array in
-# BUILD/vmafgpu_nvidia.h. The file contains PTX for compute capability 8.0 and later, and, if ptxas is installed, machine
-# code. PTX for compute capability 7.5 is included only if there is no machine code for it. For tests, the PTX is also in
-# BUILD/vmafgpu_kernels.ptx (7.5) and BUILD/vmafgpu_kernels.sm80.ptx.
+# BUILD/vmafgpu_nvidia.h. The file contains PTX for compute capability 8.0 and later, and, if ptxas is installed,
+# machine code. PTX for compute capability 7.5 is included only if there is no machine code for it. For tests, the PTX
+# is also in BUILD/vmafgpu_kernels.ptx (7.5) and BUILD/vmafgpu_kernels.sm80.ptx.
 #
 #     test/make_ptx.sh [BUILD [SCRATCH_FOLDER]]
 #

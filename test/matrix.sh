@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the README promises, and then other compilers, sanitizers, valgrind, NEON, Windows and a short fuzz. Prints the
-# time of each step; the last line adds up what passed and failed.
+# Runs all tests, the other targets of make, and parts of the tests with other compilers, sanitizers, valgrind, NEON and
+# Windows. Prints the time of each step. The last line contains the total counts.
 #
-#     test/matrix.sh            what decides whether a change lands: each kind of check once
-#     test/matrix.sh all        every compiler, sanitizer and processor on everything (`make test-all`)
+#     test/matrix.sh            each kind of check once; CI runs this for each change
+#     test/matrix.sh all        all tests with every compiler, sanitizer and processor (`make test-all`)
 set -u
 cd "$(dirname "$0")/.." || exit 1
 all=${1:-}
@@ -12,7 +12,8 @@ passed=0
 failed=0
 begin=$(date +%s)
 
-# step NAME COMMAND...: counts the last 'N passed, N failed' that it prints, or itself where it prints none
+# step NAME COMMAND...: runs a command and adds the counts of its last line 'N passed, N failed'. A command that prints
+# no such line counts as one check.
 step() {
     local name=$1 log status line p f start
     shift
@@ -46,11 +47,11 @@ have() {
     local what=$1 program
     shift
     for program in "$@"; do
-        command -v "$program" > /dev/null || { echo "== $what: skipped, there is no $program"; return 1; }
+        command -v "$program" > /dev/null || { echo "== $what: skipped ($program is not installed)"; return 1; }
     done
 }
 
-# A test of one kind: make VARIABLE=VALUE...
+# check NAME VARIABLE=VALUE...: runs `make test` with these variables
 check() {
     local name=$1
     shift
@@ -66,22 +67,22 @@ check 'tests'
 step 'format' sh test/format.sh
 step 'planted faults' test/planted.sh texts
 
-# with the kernels that the tests have built
+# This uses the kernels that the tests have built.
 step 'amd runtime without a card' test/amd_runtime.sh build
 
-# Takes the emulator of AMD's GPUs, else it says that it is skipped.
+# Needs an emulator of AMD GPUs; without it, prints that the step is skipped.
 [ -z "$all" ] || step 'AMD code objects, emulated' make test-emulated
 
-# Takes libvmaf's own tool, with float features, in VMAF; else it says that it is skipped.
-[ -z "$all" ] || step 'beside libvmaf' test/beside.sh build
-# Takes that tool with all digits in VMAF17: see `make fuzz-peer`.
+# Needs the tool of libvmaf with float features in VMAF; without it, prints that the step is skipped.
+[ -z "$all" ] || step 'comparison with libvmaf' test/beside.sh build
+# Needs that tool with all digits in VMAF17, see `make fuzz-peer`.
 if [ -n "$all" ] && [ -n "${VMAF17:-}" ]; then
-    step 'beside libvmaf, random cases' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
+    step 'comparison with libvmaf, random cases' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
 elif [ -n "$all" ]; then
-    echo '== beside libvmaf, random cases: skipped, VMAF17 is not set'
+    echo '== comparison with libvmaf, random cases: skipped (VMAF17 is not set)'
 fi
 
-# the rest of what make does
+# Other targets of make
 step 'help' make help
 step 'install' make install DESTDIR=build/installed PREFIX=/usr
 step 'installed header' sh -c "echo '#define VMAFGPU_IMPLEMENTATION' > build/installed.c &&
@@ -95,24 +96,24 @@ step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked &&
     cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
 step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "vmafgpu_(kernels|nvidia|amd)" | grep -qx 4'
 
-# other compilers and flags give the same bits
-check 'clang, all it has' BUILD=build/clang CC=clang CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
+# Other compilers and flags must give the same bits.
+check 'clang, optimised' BUILD=build/clang CC=clang CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
 if [ -n "$all" ]; then
-    check 'gcc, all it has' BUILD=build/native CC=gcc CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
+    check 'gcc, optimised' BUILD=build/native CC=gcc CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
     check 'gcc, unoptimised' BUILD=build/O0 CC=gcc CFLAGS=-O0 RUNNER=env
 fi
 
-# Where each check takes ten times as long or more: what is about memory, and what is about vectors.
+# Valgrind and simulated processors are ten times as slow or slower, so they only run the tests of memory or vectors.
 memory='test_config test_model test_frames test_memory'
 vectors='test_levels test_figures test_v1 test_private test_frames'
 [ -z "$all" ] || memory= vectors=
 
-# sanitizers and valgrind
+# Sanitizers and valgrind
 check 'address and undefined' SANITIZE=address,undefined CC=gcc CFLAGS=-O1
 [ -z "$all" ] || check 'address and undefined, clang' SANITIZE=address,undefined BUILD=build/clang-address CC=clang \
     RUNNER=env
 check 'thread' SANITIZE=thread CFLAGS=-O1
-# Its fused negated products (3.19) are not the processor's, so the vector code would have other bits.
+# Valgrind 3.19 does not compute fused negated products as the processor does, so this build has no vector code.
 have valgrind valgrind &&
     check 'valgrind' BUILD=build/valgrind CFLAGS='-O1 -g1 -DVMAFGPU_NO_SIMD' \
         RUNNER='valgrind -q --error-exitcode=9 --leak-check=full' \
@@ -122,7 +123,7 @@ have valgrind valgrind &&
 have NEON aarch64-linux-gnu-gcc qemu-aarch64 &&
     check 'NEON under qemu' BUILD=build/neon CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-aarch64 \
     TESTS="$vectors"
-# Pointers of 32 bits: sizes must not wrap, and nothing may narrow them silently.
+# Pointers of 32 bits: sizes must not wrap around, and no code may convert them to narrower types silently.
 narrow() {
     mkdir -p build/i686
     printf '#define VMAFGPU_IMPLEMENTATION\n#include "vmafgpu.h"\n' > build/i686/conversions.c
@@ -131,8 +132,8 @@ narrow() {
     make -j"$jobs" test BUILD=build/i686 CC=i686-linux-gnu-gcc CFLAGS='-O1 -msse2 -mfpmath=sse' \
         LDFLAGS=-static RUNNER=env TESTS='test_config test_model test_private test_frames test_memory'
 }
-# Big-endian, on a simulated processor. GCC promises floats their own precision in its gnu modes only. (QEMU before 8.1
-# has MDEBR wrong, which clang makes of adm: so clang is not tested.)
+# Big-endian, on a simulated processor. GCC computes floats with the precision of floats only in its gnu modes. (clang
+# is not tested, because it uses MDEBR for adm, and QEMU before 8.1 computes MDEBR incorrectly.)
 if [ -n "$all" ]; then
     have '32 bits' i686-linux-gnu-gcc && step '32 bits' narrow
     have 's390x' s390x-linux-gnu-gcc qemu-s390x &&
@@ -140,7 +141,7 @@ if [ -n "$all" ]; then
         LDFLAGS=-static RUNNER=qemu-s390x \
             TESTS='test_figures test_golden test_v1 test_frames test_config test_model'
 fi
-# Windows: the header by itself, and the tests under wine, which sets itself up once before they all start
+# Windows: the header by itself, and the tests under wine. wine initialises its folder once before the tests start.
 windows() {
     local lines compiler
     export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
@@ -157,7 +158,7 @@ windows() {
     done
     make -j"$jobs" test-programs BUILD=build/windows CC=x86_64-w64-mingw32-gcc || return 1
     if ! timeout 120 wine wineboot -i; then
-        echo 'built, but wine does not start here: the tests are skipped'
+        echo 'built; tests are skipped (wine does not start on this machine)'
         return 0
     fi
     make test BUILD=build/windows CC=x86_64-w64-mingw32-gcc RUNNER=test/wine.sh

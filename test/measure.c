@@ -1,5 +1,5 @@
-/* measure COMMAND...: runs it, throws its output away, prints the wall-clock seconds, the peak memory in KiB and the
- * processor's seconds. */
+/* measure COMMAND...: runs the command without its output. Prints the elapsed seconds, the peak memory in KiB and the
+ * processor seconds. */
 #define _DEFAULT_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

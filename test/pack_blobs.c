@@ -1,10 +1,10 @@
-/* Puts the kernels for several devices into a container and a C header; vmafgpu.h has what they look like (search
- * "blobs: kernels"). They are packed before, those of devices that are much alike as one stream:
+/* Packs GPU kernels for several devices into a container and a C header. Section "blobs: kernels" of vmafgpu.h
+ * describes both formats. The kernels are compressed beforehand. Kernels of similar devices share one stream:
  *
  *     cat FILE... | xz -c --format=lzma > FILE.lzma
  *     pack_blobs VENDOR CONTAINER HEADER (TARGET FILE FILE.lzma)...
  *
- * VENDOR: "nvidia" or "amd". FILE.lzma: "-" where it is in that of the one in front. */
+ * VENDOR is "nvidia" or "amd". FILE.lzma is "-" if FILE is in the same stream as the FILE before it. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { LARGEST_FILE = 1 << 26, MOST = 64, ENTRY = 32, TARGET_SIZE = 16, TEXT_ROW = 4000 };
-enum { WORDS = 3 }; /* for each blob: TARGET FILE FILE.lzma */
+enum { WORDS = 3 }; /* arguments for each blob: TARGET FILE FILE.lzma */
 
 typedef struct bytes {
     unsigned char *data;
@@ -26,7 +26,7 @@ static void need(int is_true, const char *what) {
     }
 }
 
-static void *take(size_t size) {
+static void *allocate(size_t size) {
     void *memory = calloc(size + 1, 1);
     need(memory != NULL, "out of memory");
     return memory;
@@ -36,7 +36,7 @@ static bytes read_file(const char *path) {
     FILE *file = fopen(path, "rb");
     const long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     need(size >= 0 && size < LARGEST_FILE && fseek(file, 0, SEEK_SET) == 0, path);
-    bytes b = { (unsigned char *)take((size_t)size), (size_t)size };
+    bytes b = { (unsigned char *)allocate((size_t)size), (size_t)size };
     need(fread(b.data, 1, b.size, file) == b.size, path);
     fclose(file);
     return b;
@@ -72,7 +72,7 @@ static const char *upper(const char *text) {
     return out;
 }
 
-/* Four bytes as five characters, in rows of TEXT_ROW. */
+/* Writes each four bytes as five characters, in rows of TEXT_ROW characters. */
 static void write_text(FILE *out, bytes b) {
     for (size_t i = 0, column = 0; i < b.size; i += 4, column += 5) {
         char text[6] = "";
@@ -96,7 +96,7 @@ static int starts_stream(char **words, int i) {
     return strcmp(words[WORDS * i + 2], "-") != 0;
 }
 
-/* A stream is left out where all that is in it is. */
+/* Writes an #if that leaves out stream i if all of its blobs are left out. */
 static void write_condition(FILE *out, int count, char **words, int i) {
     fprintf(out, "#if !defined(VMAFGPU_NO_%s)", upper(words[WORDS * i]));
     for (int k = i + 1; k < count && !starts_stream(words, k); k++)
@@ -112,7 +112,7 @@ static void write_header(FILE *out, const char *vendor, int count, char **words,
             upper(vendor), vendor);
     fprintf(out,
             " *     #define VMAFGPU_IMPLEMENTATION\n *     #include \"vmafgpu.h\"\n *\n"
-            " * vmafgpu.h includes it. VMAFGPU_NO_%s and the like, defined before, leave some out.\n */\n",
+            " * vmafgpu.h includes it. Macros such as VMAFGPU_NO_%s leave out the kernels for a device.\n */\n",
             upper(words[0]));
     for (int i = 0; i < count; i++) {
         if (!starts_stream(words, i))
@@ -136,18 +136,18 @@ static void write_header(FILE *out, const char *vendor, int count, char **words,
 }
 
 static void put_name(unsigned char *at, const char *name) {
-    need(strlen(name) < TARGET_SIZE, "a target's name is too long");
+    need(strlen(name) < TARGET_SIZE, "the name of a target is too long");
     memcpy(at, name, strlen(name));
 }
 
-/* words: WORDS for each */
+/* `words` has WORDS arguments for each blob. */
 static int pack(const char *vendor, const char *container_path, const char *header_path, int count, char **words) {
     unsigned char head[24] = "vmafgpu kernels\n", entries[MOST * ENTRY];
     bytes streams[MOST];
     size_t at = 0;
     memset(entries, 0, sizeof entries);
     memset(streams, 0, sizeof streams);
-    need(starts_stream(words, 0), "the first one has no stream");
+    need(starts_stream(words, 0), "the first FILE.lzma must not be \"-\"");
     for (int i = 0; i < count; i++) {
         unsigned char *e = entries + ENTRY * i;
         char **own = words + WORDS * i;

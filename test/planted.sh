@@ -4,7 +4,7 @@
 # `make test`.
 #
 #     test/planted.sh BUILD [NAME...]       all faults, or those with these names; CC and CXX are the compilers
-#     test/planted.sh texts                 checks only that planted.txt, PLANTED.md and the sources fit together
+#     test/planted.sh texts                 only checks that planted.txt, PLANTED.md and the sources agree
 build=$1
 shift
 cc="${CC:-cc} -std=c99 -w"
@@ -12,9 +12,11 @@ cxx="${CXX:-c++} -std=c++17 -O0 -w -ffp-contract=off -fPIC -fvisibility=hidden"
 libs='-lm -lpthread -ldl'
 export TEST_FIRST=1   # one failure is enough
 
-changed='NOT PLANTED: the script changes nothing'
+unchanged='NOT PLANTED: the script changes nothing'
 passed=0
 failed=0
+
+# faults: prints the lines of planted.txt that describe a fault
 faults() {
     grep '^[a-z]' test/planted.txt
 }
@@ -22,9 +24,9 @@ faults() {
 if [ "$build" = texts ]; then
     while read -r name file _ script; do
         wrong=
-        sed "$script" "$file" | cmp -s - "$file" && wrong=$changed
+        sed "$script" "$file" | cmp -s - "$file" && wrong=$unchanged
         grep -q "^| $name | " test/PLANTED.md || wrong="${wrong:+$wrong; }no line in test/PLANTED.md"
-        [ "$(faults | grep -c "^$name ")" -eq 1 ] || wrong="${wrong:+$wrong; }there are two faults of this name"
+        [ "$(faults | grep -c "^$name ")" -eq 1 ] || wrong="${wrong:+$wrong; }several faults have this name"
         [ -z "$wrong" ] && passed=$((passed + 1)) && continue
         echo "$name: $wrong"
         failed=$((failed + 1))
@@ -33,7 +35,7 @@ $(faults)
 END
     for name in $(sed -n '/^| fault /,$s/^| \([a-z][a-z_0-9]*\) |.*/\1/p' test/PLANTED.md | grep -vx fault); do
         faults | grep -q "^$name " && continue
-        echo "$name: has a line in test/PLANTED.md, but not in test/planted.txt"
+        echo "$name: in test/PLANTED.md, but not in test/planted.txt"
         failed=$((failed + 1))
     done
     echo "$passed passed, $failed failed"
@@ -49,13 +51,14 @@ cp -R vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip models examples test "$wo
 ln -s "$(cd .. && pwd)/shared" "$work/shared" 2> /dev/null
 cd "$work/tree" || exit 1
 
-# Built once: the tests, the simulated drivers, and kernels without faults.
+# The tests, the simulated drivers, and the kernels without faults are built once.
 printf '.version 8.0\n.target sm_75\n// end of vmafgpu kernels\n' > "$work/plain.ptx"
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matrix.ptx"
 parts=
 for part in test/gpu/*.c; do
     object=$work/$(basename "$part" .c).o
-    [ "$part" = test/gpu/internal.c ] || parts="$parts $object"   # contains the implementation: built for each fault
+    # internal.c contains the implementation, so it is built for each fault.
+    [ "$part" = test/gpu/internal.c ] || parts="$parts $object"
     $cc -O0 -c -o "$object" "$part" || exit 1
 done
 for lanes in 32 64; do
@@ -145,7 +148,7 @@ while read -r name file finder script; do
     cp "$file" "$work/whole"
     sed "$script" "$work/whole" > "$file"
     if cmp -s "$work/whole" "$file"; then
-        result=$changed
+        result=$unchanged
         failed=$((failed + 1))
     else
         find "$finder" "$name" > "$work/$name.log" 2>&1 < /dev/null
@@ -161,7 +164,7 @@ while read -r name file finder script; do
         elif [ $status -ne 0 ]; then
             passed=$((passed + 1))
             result="$finder: ${where:-a crash}"
-            [ $status -ne 124 ] || result="$finder: a wait without end"
+            [ $status -ne 124 ] || result="$finder: a timeout"
         else
             failed=$((failed + 1))
             result="NOT FOUND by $finder"

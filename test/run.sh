@@ -63,12 +63,12 @@ else
     [ "$EXE" = .exe ] ||
         tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh
                test_terminal.sh $tests"
-    # Under a RUNNER, simulated GPUs would take hours. The tests that compile the header or the kernels themselves do not
-    # depend on how BUILD was compiled, so they run only in ordinary builds.
+    # Under a RUNNER, simulated GPUs would take hours. Tests that compile the header or the kernels themselves, and
+    # tests of texts, do not depend on how BUILD was compiled, so they run only in ordinary builds.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
-               test_commands.sh test_snippets.sh test_tags.sh test_embed.sh test_install.sh $tests"
+               test_commands.sh test_snippets.sh words.sh test_tags.sh test_embed.sh test_install.sh $tests"
 fi
 
 # Programs here never exit with status 99, so tests that expect a failure do not hide the report of a sanitizer.

@@ -1,4 +1,4 @@
-/* What the test programs share: a short film in memory, the config that fits it, and its scores as one array. */
+/* Shared by the test programs: films (short clips in memory), configs that fit them, and scores as arrays. */
 #ifndef SCORING_H
 #define SCORING_H
 
@@ -11,12 +11,12 @@ typedef struct film {
     clip clip;
     int bytes_per_sample;
     size_t plane_bytes;    /* luma */
-    unsigned char *luma;   /* reference 0, distorted 0, reference 1, ... */
+    unsigned char *luma;   /* of reference 0, distorted 0, reference 1, ... */
     size_t chroma_bytes;   /* of one plane */
-    unsigned char *chroma; /* u and v of reference 0, of distorted 0, ...; NULL: luma alone */
+    unsigned char *chroma; /* u and v of reference 0, of distorted 0, ...; NULL if there is only luma */
 } film;
 
-/* Memory for frames of these sizes, luma and, if wanted, chroma. */
+/* Allocates frames for f->clip: luma and, if has_chroma, chroma. */
 static inline void film_room(film *f, int has_chroma) {
     f->bytes_per_sample = f->clip.depth > 8 ? 2 : 1;
     f->plane_bytes = clip_plane_samples(&f->clip, 0) * (size_t)f->bytes_per_sample;
@@ -30,6 +30,7 @@ static inline film film_make(const char *what, int width, int height, int depth,
     film f;
     uint16_t *samples;
     size_t count;
+    /* Generates a film with luma only; clip.h lists the names for `what`. */
     memset(&f, 0, sizeof f);
     test_need(clip_init(&f.clip, what, width, height, depth, 420, frames, seed), "clip");
     film_room(&f, 0);
@@ -44,7 +45,7 @@ static inline film film_make(const char *what, int width, int height, int depth,
     return f;
 }
 
-/* With chroma, for the features that look at it; chroma: 420, 422 or 444. */
+/* Generates a film with chroma; chroma is 420, 422 or 444. */
 static inline film film_make_colour(const char *what, int width, int height, int depth, int chroma, int frames,
                                     uint32_t seed) {
     film f = film_make(what, width, height, depth, frames, seed);
@@ -64,8 +65,8 @@ static inline film film_make_colour(const char *what, int width, int height, int
     return f;
 }
 
-/* Noise over the whole range, of which both sides of a pair have their own; kind 1: only the lowest and the highest
- * sample. */
+/* Fills luma with noise that differs in both frames of a pair. Kind 0 has samples of the whole range, kind 1 only the
+ * lowest and the highest sample. */
 static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     const uint32_t top = (1u << f->clip.depth) - 1;
     const size_t count = 2 * (size_t)f->clip.frames * f->plane_bytes / (size_t)f->bytes_per_sample;
@@ -76,7 +77,7 @@ static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     }
 }
 
-/* A clip of test/golden/real; 0 if there is no such file, or another one. */
+/* Reads a film from a clip of test/golden/real. Returns 0 if the file does not exist or does not fit its header. */
 static inline int film_from_squeezed(film *f, const char *path) {
     static squeeze s;
     FILE *file = fopen(path, "rb");
@@ -144,7 +145,7 @@ static inline vmafgpu_config film_config(const film *f) {
     return config;
 }
 
-/* The config of a film with one feature and no model, on the CPU. */
+/* Returns the config of a film with one feature and no model, on the CPU. */
 static inline vmafgpu_config film_feature_config(const film *f, const vmafgpu_feature_config *feature) {
     vmafgpu_config config = film_config(f);
     config.features = feature;
@@ -159,7 +160,7 @@ static inline vmafgpu_result film_push(const film *f, vmafgpu *context, int fram
     return vmafgpu_push(context, &reference, &distorted);
 }
 
-/* Opens, or fails a check and gives NULL. */
+/* Opens a context. If that fails, counts a failed check and returns NULL. */
 static inline vmafgpu *open_checked(const vmafgpu_config *config) {
     vmafgpu *context = NULL;
     if (!CHECK_INT(vmafgpu_open(&context, config), VMAFGPU_OK)) {
@@ -196,7 +197,7 @@ static inline scores scores_of(vmafgpu *context) {
     return s;
 }
 
-/* The whole film, in a context of its own. */
+/* Scores a whole film in a new context. */
 static inline scores film_score(const film *f, const vmafgpu_config *config) {
     scores s;
     vmafgpu *context = open_checked(config);
@@ -211,7 +212,7 @@ static inline scores film_score(const film *f, const vmafgpu_config *config) {
     return s;
 }
 
-/* What config.live is to give: each pair as the last one of a clip of its own that ends with it. */
+/* Computes the scores that config.live must return: each pair is scored as the last pair of a separate clip. */
 static inline scores film_score_live(const film *f, const vmafgpu_config *config) {
     vmafgpu_config plain = *config;
     vmafgpu *context;
@@ -244,7 +245,7 @@ static inline void check_row(const double *got, const double *expected, int colu
         CHECK_BITS(got[i], expected[i]);
 }
 
-/* Rows first..first+got.rows-1 of `expected` are what was got. */
+/* Checks that `got` equals the rows of `expected` from `first` on. */
 static inline void check_rows(const scores *got, const scores *expected, int first) {
     if (CHECK(got->values && expected->values) && CHECK_INT(got->columns, expected->columns) &&
         CHECK(first + got->rows <= expected->rows)) {
@@ -257,7 +258,7 @@ static inline void check_same_scores(const scores *got, const scores *expected) 
     check_rows(got, expected, 0);
 }
 
-/* vmafgpu_open() refuses the feature for a picture of this depth and format; the message contains the words. */
+/* Checks that vmafgpu_open() refuses the feature at this depth and chroma format, with `words` in the message. */
 static inline void check_feature_refused(const char *name, int depth, int chroma, const char *words) {
     vmafgpu_feature_config feature = { name, NULL };
     vmafgpu_config config;

@@ -1,8 +1,7 @@
-/* The checks of the test programs: they count, print file, line and values of a failure, and go on. A program ends
- * with `return test_end();`, which prints its one summary line.
+/* Checks for test programs. A failed check prints its file, line and values, and the program continues. A check returns
+ * whether it passed. Programs end with `return test_end();`, which prints the numbers of passed and failed checks.
  *
- * Where one loop makes very many checks, CHECK_BITS and the like inside it count each of them; only the first twenty
- * failures of a program are printed. */
+ * In a loop, each iteration counts as a check. A program prints only its first twenty failures. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Formulas that a test writes down round each product and each sum, as the library's do, whatever the flags say. */
+/* Makes the compiler round each product and each sum in formulas of tests, as in the library, whatever its flags. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(precise, on)
@@ -25,25 +24,25 @@
 
 enum { TEST_SHOWN = 20 };
 
-/* A program of several files says what these are: nothing in one of them, extern in the others. */
+/* A program of several files defines TEST_STATE: as nothing in one file, as `extern` in the others. */
 #ifndef TEST_STATE
 #define TEST_STATE static
 #endif
 
 TEST_STATE long test_passed, test_failed, test_skipped, test_rounded;
-TEST_STATE char test_where[256]; /* what is being tested; printed with a failure */
+TEST_STATE char test_where[256]; /* the name of the current case, which is printed with a failure */
 
 #define CHECK(condition)          test_check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
 #define CHECK_INT(got, expected)  test_int((int64_t)(got), (int64_t)(expected), __FILE__, __LINE__, #got)
 #define CHECK_BITS(got, expected) test_bits((got), (expected), __FILE__, __LINE__, #got)
 #define CHECK_STR(got, expected)  test_str((got), (expected), __FILE__, __LINE__, #got)
-/* The text has these words in it. */
+/* The text contains these words. */
 #define CHECK_HAS(text, words) test_has((text), (words), __FILE__, __LINE__, #text)
 
 static inline int test_end(void);
 
-/* How much of what could be tested is: everything with DEPTH=all, else less, and least where it runs many times
- * slower, on a simulated processor or with sanitizers. */
+/* How many of the possible cases a test runs: all with DEPTH=all, some by default, few under a RUNNER (such as an
+ * emulated processor) or with sanitizers, which run many times slower. */
 typedef enum test_amount { TEST_FEW, TEST_SOME, TEST_ALL } test_amount;
 
 static inline test_amount test_depth(void) {
@@ -53,7 +52,8 @@ static inline test_amount test_depth(void) {
                                                             : TEST_SOME;
 }
 
-/* With TEST_CASE=TEXT in the environment, only the checks of cases whose name contains the text count. */
+/* Whether checks of the current case count. With TEST_CASE=TEXT in the environment, only the checks of cases whose name
+ * contains TEXT count. */
 static inline int test_is_wanted(void) {
     static const char *text;
     static int is_known;
@@ -64,8 +64,8 @@ static inline int test_is_wanted(void) {
     return !text || strstr(test_where, text) != NULL;
 }
 
-/* Counts a check and returns whether to print a failure. With TEST_FIRST in the environment a program ends behind
- * its first failure. */
+/* Counts a check and returns whether to print a failure. With TEST_FIRST in the environment, the program ends after its
+ * first failure. */
 static inline int test_note(int ok) {
     if (!test_is_wanted())
         return 0;
@@ -75,14 +75,14 @@ static inline int test_note(int ok) {
         test_passed++;
     } else {
         test_failed++;
-        fflush(stdout); /* what was found so far, in case of a crash */
+        fflush(stdout); /* keeps the failures printed so far if the program crashes */
     }
     return !ok && test_failed <= TEST_SHOWN;
 }
 
 static inline int test_check(int ok, const char *file, int line, const char *text) {
     if (test_note(ok))
-        printf("%s:%d: [%s] not true: %s\n", file, line, test_where, text);
+        printf("%s:%d: [%s] failed: %s\n", file, line, test_where, text);
     return ok;
 }
 
@@ -92,7 +92,7 @@ static inline int test_int(int64_t got, int64_t expected, const char *file, int 
     return got == expected;
 }
 
-/* The same double, bit for bit; any not-a-number equals any other, and the zeros differ. */
+/* Whether two doubles have the same bits. All NaNs are equal; 0 and -0 differ. */
 static inline int test_same_bits(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
 }
@@ -104,10 +104,10 @@ static inline int test_bits(double got, double expected, const char *file, int l
     return ok;
 }
 
-/* A value of a column, against one that was computed with glibc. What is made of integer sums with no more than the
- * four operations of arithmetic is the same bits everywhere; ADM and scores take powf, pow, exp or log10 of the C
- * library, and on Windows (MinGW-w64's, the last one msvcrt's) these round some arguments otherwise, powf in the
- * last bit of a float. */
+/* Compares the value of a column with an expected value that was computed with glibc. Values that consist of integer
+ * sums and the four operations of arithmetic have the same bits everywhere. ADM and scores use powf, pow, exp or log10
+ * of the C library. On Windows (MinGW-w64 and msvcrt) these functions round some results differently, so there a small
+ * difference is accepted and counted. */
 #define CHECK_VALUE(column, got, expected) test_value((column), (got), (expected), __FILE__, __LINE__, #got)
 
 static inline int test_value(const char *column, double got, double expected, const char *file, int line,
@@ -148,16 +148,17 @@ static inline void test_skip(const char *why) {
     printf("skipped: %s\n", why);
 }
 
-/* Switches to a locale with a decimal comma; 0, and a word about it, if none is installed. Needs <locale.h>. */
+/* Switches to a locale with a decimal comma. If none is installed, counts a skipped check and returns 0. Needs
+ * <locale.h>. */
 #define TEST_COMMA_LOCALE() \
     (setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "de_DE.utf8") || setlocale(LC_ALL, "fr_FR.UTF-8") || \
      setlocale(LC_ALL, "fr_FR.utf8") || setlocale(LC_ALL, "de_DE") || \
      (test_skip("no locale with a decimal comma is installed"), 0))
 
-/* A failure to get on, not a failed check: out of memory in the test itself, a file that must be there. */
+/* Ends the program if it cannot continue, for example without memory or without a file that must exist. */
 static inline void test_need(int ok, const char *what) {
     if (!ok) {
-        printf("cannot go on: %s\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
+        printf("cannot continue: %s\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
         exit(1);
     }
 }
@@ -166,7 +167,7 @@ static inline int test_end(void) {
     if (test_failed > TEST_SHOWN)
         printf("... and %ld more failures\n", test_failed - TEST_SHOWN);
     if (test_rounded)
-        printf("%ld values are the C library's, not glibc's\n", test_rounded);
+        printf("%ld values have the rounding of this C library, not of glibc\n", test_rounded);
     printf("%ld passed, %ld failed", test_passed, test_failed);
     if (test_skipped)
         printf(", %ld skipped", test_skipped);
@@ -174,7 +175,7 @@ static inline int test_end(void) {
     return test_failed ? 1 : 0;
 }
 
-/* Reads a whole file. Returns NULL if there is none; the caller frees the text. */
+/* Reads a whole file and appends a 0 byte. Returns NULL if the file cannot be read. The caller frees the text. */
 static inline char *read_text(const char *path) {
     FILE *file = fopen(path, "rb");
     char *text = NULL;

@@ -1,7 +1,7 @@
-/* Frames that are shifted, dropped and repeated, planted at random: what align.h finds, and that what it gets wrong it
- * doubts.
+/* Tests align.h with random shifts, dropped and repeated frames. Each must be found, or the result must be marked as
+ * unsure.
  *
- *     test_align          some of them; DEPTH=all 1,400
+ *     test_align          some cases; DEPTH=all: 1,400 cases
  */
 #include "../examples/tool/align.h"
 #include "../examples/tool/video.h"
@@ -57,16 +57,16 @@ typedef struct tally {
     int cases, found, uncertain, silent;
 } tally;
 
-/* Plants one misalignment in a film, and counts what was made of it. */
+/* Creates a misalignment in a film, calls align_find() and counts the result. */
 static void plant(const film *f, int kind, tally *t) {
     static align_signature distorted[2 * FRAMES + 4 * MOST];
     int64_t truth[2 * FRAMES + 4 * MOST], last = -1;
     int most = f->frames < 40 ? 8 : MOST, count = 0, begin = 0;
-    int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5); /* changes may take it further */
+    int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5); /* dropped and repeated frames add to it */
     begin = offset < 0 ? -offset : 0;
-    int start = offset > 0 ? offset : begin, length = f->frames - start; /* of what corresponds */
+    int start = offset > 0 ? offset : begin, length = f->frames - start; /* number of corresponding frames */
     int at = start + 3 + below(length / 3), again = start + length / 2 + below(length / 3), freeze = 1 + below(2);
-    /* the reference: frames from `begin`; the distorted video: from begin + offset */
+    /* The reference starts with frame `begin`, the distorted video with frame begin + offset. */
     for (int i = begin + offset; i < f->frames && i - begin < f->frames; i++) {
         int copies = 1;
         copies = (kind / 4) % 3 == 1 && i == at ? 0 : copies;          /* dropped */
@@ -100,7 +100,7 @@ static void plant(const film *f, int kind, tally *t) {
     align_free(&a);
 }
 
-/* Nothing moves, or what moves comes back: no offset can be told. */
+/* Clips without motion, or with periodic motion, have no unique offset. */
 static void test_ambiguous(void) {
     static film f;
     static const char *const contents[] = { "black", "white", "lines+same", "black+grain" };
@@ -112,7 +112,7 @@ static void test_ambiguous(void) {
         CHECK(a.offset == 0);
         align_free(&a);
     }
-    /* every ninth frame comes back */
+    /* A period of nine frames. */
     make_film(&f, "texture+mix", 8);
     for (int i = 9; i < f.frames; i++) {
         f.reference[i] = f.reference[i - 9];
@@ -124,21 +124,21 @@ static void test_ambiguous(void) {
     align_free(&a);
 }
 
-static void test_look(void) {
+static void test_align_look(void) {
     static film f;
     make_film(&f, "texture+mix", 3);
     CHECK(align_look(f.reference, 30, f.distorted, 30, 0, 10) == 0);
     CHECK(align_look(f.reference, 30, f.distorted + 1, 30, 0, 10) == 1);
     CHECK(align_look(f.reference + 4, 30, f.distorted, 30, 0, 10) == -4);
     CHECK(align_look(f.reference + 4, 30, f.distorted, 30, -4, 10) == -4);
-    CHECK(align_look(f.reference, 5, f.distorted + 1, 5, 0, 10) == 0); /* too little to say anything */
+    CHECK(align_look(f.reference, 5, f.distorted + 1, 5, 0, 10) == 0); /* too few frames */
     make_film(&f, "black", 3);
     CHECK(align_look(f.reference, 30, f.distorted + 1, 30, 0, 10) == 0);
 }
 
 int main(void) {
-    /* In the first ones pictures differ from their neighbours by more than noise; the last ones hardly move, fade,
-     * or are noise that cells average away: there it is enough that nothing is wrong in silence. */
+    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The others hardly move, fade, or
+     * contain noise that averages out. For these, a wrong result must be marked as unsure. */
     static const char *const contents[] = { "texture+same",  "texture+mix",     "texture+coarse", "texture+blur",
                                             "texture+grain", "texture+stretch", "ramp+grain",     "noise+blur",
                                             "grey+mix",      "grey+blur",       "blocks+mix",     "bands+mix",
@@ -159,11 +159,11 @@ int main(void) {
         for (int kind = 0; kind < rounds; kind++)
             plant(&f, below(36), &t);
     }
-    printf("%d planted: %d found, %d doubted, %d wrong in silence; where little moves %d: %d, %d, %d\n", t.cases,
-           t.found, t.uncertain, t.silent, hard.cases, hard.found, hard.uncertain, hard.silent);
+    printf("%d cases: %d found, %d unsure, %d wrong; with little motion %d: %d, %d, %d\n", t.cases, t.found,
+           t.uncertain, t.silent, hard.cases, hard.found, hard.uncertain, hard.silent);
     CHECK(t.silent == 0 && hard.silent == 0);
     CHECK(t.found * 1000 >= t.cases * 999);
     test_ambiguous();
-    test_look();
+    test_align_look();
     return test_end();
 }

@@ -8,7 +8,8 @@ build=${1:-build}
 work_folder align
 find_programs
 
-# clip WIDTHxHEIGHT FRAMES: writes ref.y4m and dist.y4m; sets $header and $frame to the sizes of header and frame in bytes
+# clip WIDTHxHEIGHT FRAMES: writes ref.y4m and dist.y4m, and sets $header and $frame to the sizes of the header and of
+# a frame in bytes
 clip() {
     size=$1
     $foreign "$build/test/make_clip" texture+blur "$size" 8 420 "$2" 4 "$work/ref.y4m" "$work/dist.y4m" || exit 1
@@ -39,7 +40,7 @@ same() {
     cmp -s "$work/$1" "$work/$2"
 }
 
-said() {
+printed() {
     grep -q -e "$1" "$work/err"
 }
 
@@ -58,10 +59,11 @@ score whole.csv -r "$r" -d "$d"
 check 'matching clips: no message' [ ! -s "$work/err" ]
 score shifted.csv -r "$r" -d "$work/late.y4m"
 check 'shifted: status' [ $? -eq 0 ]
-check 'shifted: warning' said '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 of the latter are left out: --align'
+check 'shifted: warning' \
+    printed '^vmafgpu: warning: the first frames of .*late.y4m.* far better if 3 frames of .*ref.y4m. are skipped; --align'
 check 'shifted: number of warnings' [ "$(grep -c 'far better' "$work/err")" -eq 1 ]
 score other.csv -r "$work/late.y4m" -d "$r"
-check 'shifted the other way: warning' said 'if 3 of the former are left out'
+check 'shifted the other way: warning' printed 'if 3 frames of .* are skipped'
 score right.csv -r "$r" -d "$work/late.y4m" --frame_skip_ref 3
 check '--frame_skip_ref: no warning' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 score from.csv -r "$r" -d "$d" --from 3
@@ -75,18 +77,20 @@ check 'shifted pipe: no warning' [ "$(grep -c 'far better' "$work/err")" -eq 0 ]
 
 score aligned.csv -r "$r" -d "$work/late.y4m" --align 5
 check '--align: scores' same aligned.csv right.csv
-check '--align: message' said "^vmafgpu: alignment: .*late.y4m\": frame n is frame n+3 of the reference; 27 frames correspond, 0 dropped, 0 repeated"
+check '--align: message' printed '^vmafgpu: alignment: .*late.y4m": frame n is frame n+3 of the reference; 27 frames'
+check '--align: counts in the message' printed '; 27 frames correspond, 0 dropped, 0 repeated'
 check '--align: no warning' [ "$(grep -c warning "$work/err")" -eq 0 ]
 score aligned.csv -r "$r" -d "$d" --align 5
-check '--align of matching clips: message' said '^vmafgpu: alignment: .*dist.y4m": no offset; 30 frames correspond, 0 dropped, 0 repeated\.$'
+check '--align of matching clips: message' \
+    printed '^vmafgpu: alignment: .*dist.y4m": no offset; 30 frames correspond, 0 dropped, 0 repeated$'
 score aligned.csv -r "$work/ref_late.y4m" -d "$d" --align 5
 check '--align the other way: scores' same aligned.csv right.csv
 score mixed_right.csv -r "$work/ref_mixed.y4m" -d "$work/dist_mixed.y4m"
 score mixed.csv -r "$r" -d "$work/mixed.y4m" --align 4 --strict
 check '--align, dropped and repeated frames: scores' same mixed.csv mixed_right.csv
-check '--align, dropped and repeated frames: numbers' said '29 frames correspond, 1 dropped, 1 repeated'
-check '--align, dropped frame: position' said 'at frame 10: 1 dropped before it'
-check '--align, repeated frame: position' said "at frame 19: 1 repeated"
+check '--align, dropped and repeated frames: numbers' printed '29 frames correspond, 1 dropped, 1 repeated'
+check '--align, dropped frame: position' printed 'at frame 10: 1 dropped before it'
+check '--align, repeated frame: position' printed "at frame 19: 1 repeated"
 score several.csv -r "$r" -d "$work/late.y4m" -d "$work/mixed.y4m" --align 5 -o "$work/several2.csv"
 cut_clip ref.y4m ref_both.y4m 3 7 11 19
 cut_clip dist.y4m dist_both.y4m 3 7 11 19
@@ -104,7 +108,7 @@ check '--align with --frame_skip_ref: scores' same skips.csv right.csv
 $foreign "$build/test/make_clip" black+same 64x64 8 420 12 1 "$work/black.ref" "$work/black.dist"
 score black.csv -r "$work/black.ref" -d "$work/black.dist" --align 3
 check 'static content: status' [ $? -eq 0 ]
-check 'static content: warning' said 'warning: the alignment of .*black.dist" is uncertain'
+check 'static content: warning' printed 'warning: the alignment of .*black.dist" is uncertain'
 score black.csv -r "$work/black.ref" -d "$work/black.dist" --align 3 --strict
 check 'static content: status with --strict' [ $? -eq 1 ]
 score piped.csv -r "$r" -d - --align 3 < /dev/null
@@ -117,11 +121,12 @@ check 'matching clips with --strict: scores' same strict.csv whole.csv
 cut_clip dist.y4m short.y4m 0 20
 score short.csv -r "$r" -d "$work/short.y4m"
 check 'different lengths: status' [ $? -eq 0 ]
-check 'different lengths: warning' said 'warning: the frame counts differ: .* has 30, .* has 20; 20 pairs are scored'
+check 'different lengths: warning' printed 'warning: the frame counts differ: .* has 30, .* has 20; 20 pairs are scored'
 check 'different lengths: number of warnings' [ "$(grep -c . "$work/err")" -eq 1 ]
 # shellcheck disable=SC2002
 cat "$d" | $tool -r "$r" -d "$work/short.y4m" -d - --quiet > "$work/out" 2> "$work/err"
-check 'different lengths and a pipe: warning' said 'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
+check 'different lengths and a pipe: warning' \
+    printed 'warning: the frame counts differ: .* has 30, .* has 20; pairs are scored, up to'
 score short.csv -r "$r" -d "$work/short.y4m" --to 20 --strict
 check 'different lengths, --to before the end: status' [ $? -eq 0 ]
 rm -f "$work/short.csv"
@@ -134,7 +139,7 @@ check 'different lengths of pipes, --strict: status' [ $? -eq 1 ]
 sed '1s/F25:1/F30:1/' "$d" > "$work/rate.y4m"
 score rate.csv -r "$r" -d "$work/rate.y4m"
 check 'different frame rates: scores' same rate.csv whole.csv
-check 'different frame rates: warning' said 'warning: the frame rates differ: .* 25:1, .* 30:1'
+check 'different frame rates: warning' printed 'warning: the frame rates differ: .* 25:1, .* 30:1'
 sed '1s/F25:1/F50:2/' "$d" > "$work/rate.y4m"
 score rate.csv -r "$r" -d "$work/rate.y4m"
 check 'equal frame rates: no message' [ ! -s "$work/err" ]
@@ -179,16 +184,17 @@ else
 fi
 score crop.csv -r "$r" -d "$d" --crop 64:200:0:0
 check '--crop outside: status' [ $? -eq 1 ]
-check '--crop outside: message' said '--crop 64:200:0:0 is not inside the picture'
+check '--crop outside: message' printed '--crop 64:200:0:0 is not inside the picture'
 score crop.csv -r "$r" -d "$d" --crop 64:64:1:0 --feature ciede
-check '--crop between chroma samples: message' said 'does not begin on a chroma sample'
+check '--crop between chroma samples: message' printed 'does not begin on a chroma sample'
 
 # ---- different sizes ----
 
 $foreign "$build/test/make_clip" texture+blur 64x48 8 420 4 4 "$work/small.ref" "$work/small.dist"
 score size.csv -r "$r" -d "$work/small.dist"
 check 'different sizes: status' [ $? -eq 1 ]
-check 'different sizes: message' said 'the sizes differ: .* is 128x96, .* is 64x48; --scale bicubic or --scale lanczos'
+check 'different sizes: message' \
+    printed 'the sizes differ: .* is 128x96, .* is 64x48; --scale bicubic or --scale lanczos'
 for kernel in bicubic lanczos; do
     score $kernel.csv -r "$r" -d "$work/small.dist" --scale $kernel --to 4
     check "--scale $kernel: status" [ $? -eq 0 ]
@@ -202,7 +208,8 @@ cat "$work/small.dist" | score piped.csv -r "$r" -d - --scale bicubic --to 4 --t
 check '--scale of a pipe: scores' same piped.csv bicubic.csv
 score cropped.csv -r "$r" -d "$work/small.dist" --scale bicubic --to 4 --crop 64:64:20:20
 check '--scale and --crop: number of frames' [ "$(wc -l < "$work/cropped.csv")" -eq 5 ]
-for wrong in '--from 5 --to 5' '--from x' '--crop 3' '--scale nearest' '--align 0' '--from 2s -w 64 -h 48 -p 400 -b 8'; do
+for wrong in '--from 5 --to 5' '--from x' '--from 2s -w 64 -h 48 -p 400 -b 8' '--crop 3' '--scale nearest' \
+    '--align 0'; do
     # shellcheck disable=SC2086
     score wrong.csv -r "$work/ref.y4m" -d "$work/dist.y4m" $wrong
     check "$wrong: status" [ $? -eq 1 ]

@@ -1,11 +1,11 @@
-/* Kernels as they are packed: LZMA's streams against those of xz, containers and C text, and that each bit that is
- * wrong and each byte that is missing is found. This file looks inside, so that it has the implementation. */
+/* Packed kernels: LZMA streams of xz, containers, and C text. Each wrong bit and each missing byte must be detected.
+ * The test calls private functions, so it contains an implementation. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"
 #include "lzma.h"
 
-/* What packs them, without its main(). */
+/* The packer, without its main(). */
 #define main pack_blobs_main
 #include "pack_blobs.c"
 #undef main
@@ -32,8 +32,8 @@ static bytes bytes_new(size_t size) {
     return b;
 }
 
-/* Whether the first `size` bytes come out of a stream. In memory of just its size, so that a sanitizer sees what
- * lies outside. */
+/* Whether a stream unpacks to the first `size` bytes of `expected`. The buffers have exactly the size that is needed,
+ * so that a sanitizer detects accesses outside of them. */
 static int unpacks(const void *packed, size_t packed_size, const void *expected, size_t size) {
     static vmafgpu__lzma state;
     bytes in = bytes_new(packed_size), out;
@@ -50,32 +50,32 @@ static int unpacks(const void *packed, size_t packed_size, const void *expected,
     return is_good;
 }
 
-/* ---- streams that are known ---- */
+/* ---- fixed streams ---- */
 
-/* By xz. */
+/* Written by xz. */
 static const unsigned char hellos[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                         0xff, 0xff, 0x00, 0x34, 0x19, 0x49, 0xee, 0x8d, 0xef, 0xe2, 0xab,
                                         0xd5, 0xc5, 0xa3, 0xff, 0xff, 0x78, 0xa4, 0x00, 0x00 };
 static const unsigned char nothing[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0x00, 0x83, 0xff, 0xfb, 0xff, 0xff, 0xc0, 0x00, 0x00, 0x00 };
 
-static void test_known(void) {
+static void test_fixed_streams(void) {
     static const char text[] = "hello,hello,hello,hello,";
     unsigned char wrong[sizeof hellos];
     for (size_t size = 0; size <= 23; size++)
         CHECK(unpacks(hellos, sizeof hellos, text, size));
-    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* its end was there */
+    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream ends before */
     CHECK(unpacks(nothing, sizeof nothing, text, 0));
     CHECK(!unpacks(nothing, sizeof nothing, text, 1));
-    for (size_t size = 0; size < sizeof hellos - 8; size++) /* there are more bytes than are needed */
+    for (size_t size = 0; size < sizeof hellos - 8; size++) /* the last 8 bytes are not needed */
         CHECK(!unpacks(hellos, size, text, 23));
-    for (int first = 0; first < 256; first++) { /* contexts of more than four bits, and what is no number of any */
+    for (int first = 0; first < 256; first++) { /* lc + lp > 4 and invalid properties are refused */
         memcpy(wrong, hellos, sizeof hellos);
         wrong[0] = (unsigned char)first;
         if (first >= 225 || first % 9 + first / 9 % 5 > 4)
             CHECK(!unpacks(wrong, sizeof wrong, text, 1));
         else
-            CHECK(unpacks(wrong, sizeof wrong, text, 1)); /* the first byte has none */
+            CHECK(unpacks(wrong, sizeof wrong, text, 1)); /* the properties do not affect the first byte */
     }
     memcpy(wrong, hellos, sizeof hellos);
     wrong[13] = 1;
@@ -84,7 +84,7 @@ static void test_known(void) {
     CHECK_INT(vmafgpu__crc32("", 0), 0);
 }
 
-/* ---- streams that other programs make ---- */
+/* ---- streams by xz ---- */
 
 static int write_file(const char *path, const bytes *b) {
     FILE *file = fopen(path, "wb");
@@ -92,7 +92,7 @@ static int write_file(const char *path, const bytes *b) {
     return file && fclose(file) == 0 && ok;
 }
 
-/* Of all kinds: nothing, one byte, noise, text, runs, and mixtures. */
+/* Returns data of a kind: noise, text, runs, or mixtures. */
 static bytes sample(int kind, size_t size) {
     bytes b = bytes_new(size);
     for (size_t i = 0; i < size; i++) {
@@ -109,7 +109,7 @@ static bytes sample(int kind, size_t size) {
     return b;
 }
 
-static void test_others(const char *folder) {
+static void test_xz(const char *folder) {
     static const char *const settings[] = {
         "preset=0",
         "preset=6",
@@ -124,7 +124,7 @@ static void test_others(const char *folder) {
     snprintf(packed, sizeof packed, "%s/blobs.packed", folder);
     snprintf(command, sizeof command, "xz --version > %s 2>&1", packed);
     if (system(command) != 0) {
-        test_skip("xz's streams: there is no xz");
+        test_skip("xz is not installed: no tests of its streams");
         return;
     }
     for (size_t m = 0; m < sizeof settings / sizeof settings[0]; m++) {
@@ -142,7 +142,7 @@ static void test_others(const char *folder) {
                 CHECK(unpacks(p.data, p.size, b.data, b.size));
                 size = draw((uint32_t)b.size + 1);
                 CHECK(unpacks(p.data, p.size, b.data, size));
-                /* What is cut off or wrong is refused or makes other bytes; it writes nowhere else. */
+                /* A damaged stream is refused or unpacks to other bytes. Nothing is written outside of the buffer. */
                 for (int n = 0; n < 10 && size; n++) {
                     CHECK(p.size < 40 || !unpacks(p.data, draw((uint32_t)p.size - 20), b.data, b.size));
                     p.data[draw((uint32_t)p.size)] ^= (unsigned char)(1u << draw(8));
@@ -159,7 +159,7 @@ static void test_others(const char *folder) {
 
 /* ---- containers and text ---- */
 
-/* Of two blobs, in a stream of each, or both in one. */
+/* Returns a container with two blobs, in one stream (is_one) or in two. */
 static bytes container(const bytes *first, const bytes *second, int is_one) {
     const bytes *const blobs[2] = { first, second };
     const size_t entries = 24 + 2 * ENTRY;
@@ -190,7 +190,7 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
     return b;
 }
 
-/* How many blobs are those that were packed; -1 where the container is refused. */
+/* Returns the number of blobs that unpack to their data, or -1 if the container is refused. */
 static int good_blobs(const bytes *b, const bytes *first, const bytes *second) {
     const bytes *const expected[2] = { first, second };
     vmafgpu *v = (vmafgpu *)calloc(1, sizeof *v);
@@ -244,13 +244,13 @@ static void test_containers(void) {
     }
 }
 
-/* Descriptions that nobody wrote, with the right checksum: beyond the stream's end, larger than any image, no stream
- * at all. */
-static void test_wrong_descriptions(void) {
+/* Entries with a correct checksum and invalid numbers: a range beyond the end of the stream, a size larger than any
+ * image, and no stream. */
+static void test_invalid_entries(void) {
     static const struct {
         int entry, at;
         uint32_t value;
-        int expected; /* how many blobs are good; -1: the container is none */
+        int expected; /* number of good blobs, or -1 if the container is refused */
     } cases[] = {
         { 1, 24, 51, 1 },         { 1, 24, 0xffffffff, 1 },  { 1, 28, 34, 1 }, { 1, 28, 0xffffffff, 1 },
         { 1, 28, 0xfffffff0, 1 }, { 0, 28, 0x7fffffff, 1 },  { 1, 20, 0, 1 },  { 0, 16, 0, -1 },
@@ -259,7 +259,7 @@ static void test_wrong_descriptions(void) {
     const bytes first = sample(0, 50), second = sample(1, 33);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bytes b = container(&first, &second, 1);
-        snprintf(test_where, sizeof test_where, "wrong description %d", (int)i);
+        snprintf(test_where, sizeof test_where, "invalid entry %d", (int)i);
         put_u32(b.data + 24 + ENTRY * cases[i].entry + cases[i].at, cases[i].value);
         put_u32(b.data + 20, vmafgpu__crc32(b.data + 24, 2 * ENTRY));
         CHECK_INT(good_blobs(&b, &first, &second), cases[i].expected);
@@ -269,7 +269,7 @@ static void test_wrong_descriptions(void) {
     free(second.data);
 }
 
-/* Rows of text as pack_blobs.c writes them. */
+/* Rows of text in the format of pack_blobs.c. */
 static void test_text(void) {
     enum { SIZE = 3 * VMAFGPU__TEXT_ROW / 5 * 4 - 3 };
     static char rows[3][VMAFGPU__TEXT_ROW + 1];
@@ -299,14 +299,14 @@ int main(int argc, char **argv) {
     const char *slash = strrchr(argv[0], '/');
     if (argc > 0 && slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - argv[0]), argv[0]);
-    test_known();
+    test_fixed_streams();
     test_containers();
-    test_wrong_descriptions();
+    test_invalid_entries();
     test_text();
 #ifndef _WIN32
-    test_others(folder);
+    test_xz(folder);
 #else
-    (void)test_others;
+    (void)test_xz;
 #endif
     return test_end();
 }

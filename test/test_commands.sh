@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs all commands of the documentation unchanged, on clips with the names in these commands. The commands come from
-# README.md, the README.md of examples/ and its folders, the first comments of examples/*.c and examples/tool/main.c, and
-# the help of the tool. Each command must work, and scoring commands must print the right score.
+# README.md, the README.md of examples/ and its folders, the first comments of examples/*.c and examples/tool/main.c,
+# and the help of the tool. Each command must work, and scoring commands must print the right score.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -152,7 +152,8 @@ run_shown() { # COMMAND
     *libvmaf=*) check "$1: report" grep -q '<frame frameNum="9"' "$work/scores.xml" ;;
     *'-lavfi libvmaf '*) check "$1: log" grep -q 'vmafgpu .* computes on cpu' "$work/err" ;;
     mkfifo*) check "$1: score" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ] ;;
-    minimal*) check "$1: scores" [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
+    minimal*) check "$1: scores" \
+        [ "$(sed -n 's/^mean: //p' "$work/out")" = "$(score reference.y4m distorted.y4m | awk '{ print $3 }')" ] ;;
     *--segment*) check "$1: parts" [ -s "$work/part3.json" ] ;;
     *embed_model*) check "$1: header" grep -q 'static const' "$work/my_model.h" ;;
     *scores.json*) check "$1: report" grep -q '"frameNum": 9' "$work/scores.json" ;;
@@ -183,14 +184,15 @@ commands README.md 16
 commands examples/README.md 2
 commands examples/tool/README.md 13
 commands examples/libvmaf/README.md 4
-check 'number of commands of the examples' [ "$(grep -c -e '^minimal' -e '^stream' -e '| stream ' -e '^encoder_loop' -e '^device_frames' "$work/shown")" -eq 5 ]
+check 'number of commands of the examples' \
+    [ "$(grep -cE '^(minimal|stream|encoder_loop|device_frames)|[|] stream ' "$work/shown")" -eq 5 ]
 while read -r command <&3; do
     run_shown "$command"
 done 3< "$work/shown"
 
 # Examples refuse invalid arguments with a message that begins with the name of the program, and do not score.
-for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' 'encoder_rdo --help' \
-    'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
+for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop --help' 'encoder_loop 90 91' \
+    'encoder_rdo --help' 'tune_vmaf 960' 'device_frames --help' 'engine_overlay vulkan'; do
     run_command "$command"
     check "$command: status" [ $? -eq 1 ]
     check "$command: message" [ "$(sed -n "s/^${command%% *}: \(.\).*/\1/p" "$work/err" | wc -l)" -eq 1 ]
@@ -208,42 +210,52 @@ for command in 'minimal 320 180 reference.yuv distorted.yuv' stream encoder_loop
     esac
     run_command "$command"
     sed "$digits" "$work/out" > "$work/printed"
-    sed -n '/Output/,/\*\//s/^ \*         //p' "$root/examples/$name.c" | grep -vx '\.\.\.' | sed "$digits" > "$work/sample"
+    sed -n '/Output/,/\*\//s/^ \*         //p' "$root/examples/$name.c" | grep -vx '\.\.\.' | sed "$digits" \
+        > "$work/sample"
     check "$name: sample of the output" [ "$(wc -l < "$work/sample")" -gt 0 ]
     grep -vxFf "$work/printed" "$work/sample" > "$work/strays"
     check "$name does not print: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
 done
 
-# make targets in running text
+# Make targets in running text
 # shellcheck disable=SC2086
 grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
     sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"
 done 3< "$work/targets"
-# the output of the demo in README.md
+# The output of the demo in README.md
 run_make demo
 awk '/^```text$/ { on = 1; next } /^```/ { on = 0 } on && !/^\.\.\.$/' README.md > "$work/printed"
 check 'demo output in README.md: number of lines' [ "$(wc -l < "$work/printed")" -ge 4 ]
 grep -vxFf "$work/out" "$work/printed" > "$work/strays"
 check "demo output in README.md: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
-# the scores in the section Questions
-check 'README.md: scores of the demo clips' [ "$(for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
-    vmafgpu "$build/demo_ref.y4m" "$build/demo_dist.y4m" -m $model --quiet | awk '{ printf "%.1f ", $3 }'
-    done)" = "$(tr '\n' ' ' < README.md | sed 's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /')" ]
-check 'README.md: score of equal frames without motion' [ "$(vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet |
-    awk '{ printf "%.2f", $3 }')" = "$(tr '\n' ' ' < README.md | sed 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/')" ]
-check 'make demo: files that it compiles' [ "$(make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' | sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n')" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
+# The scores in the section Questions of README.md
+tr '\n' ' ' < README.md > "$work/line"
+stated=$(sed -n 's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /p' \
+    "$work/line")
+for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
+    vmafgpu "$build/demo_ref.y4m" "$build/demo_dist.y4m" -m $model --quiet
+done | awk '{ printf "%.1f ", $3 }' > "$work/out"
+check 'README.md: scores of the demo clips' [ "$(cat "$work/out")" = "$stated" ]
+stated=$(sed -n 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/p' "$work/line")
+vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet | awk '{ printf "%.2f", $3 }' > "$work/out"
+check 'README.md: score of equal frames without motion' [ "$(cat "$work/out")" = "$stated" ]
+make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' |
+    sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n' > "$work/out"
+check 'make demo: files that it compiles' \
+    [ "$(cat "$work/out")" = ' examples/tool/ test/implementation.c test/make_clip.c' ]
 
 # ---- durations that make prints, and messages when tests start ----
 
-says() { # TARGET WORDS: whether make prints WORDS for TARGET; runs make without the settings of an outer make
+# prints TARGET WORDS: whether make prints WORDS for TARGET. Runs make without the settings of an outer make.
+prints() {
     (unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES TESTS SANITIZE RUNNER DEPTH
     make -n BUILD="$work/nothing" "$1" 2>&1) | grep -q "^\(echo '\)*$2"
 }
-check 'make test prints its duration' says test 'make test: about [0-9]* minutes on two processors'
-check 'make test-quick prints its duration' says test-quick 'make test-quick: .* minute on two processors'
-check 'make demo prints its duration' says demo 'make demo: about a minute'
+check 'make test prints its duration' prints test 'make test: about [0-9]* minutes on two processors'
+check 'make test-quick prints its duration' prints test-quick 'make test-quick: .* minute on two processors'
+check 'make demo prints its duration' prints demo 'make demo: about a minute'
 mkdir -p "$work/one/test"
 printf '#!/bin/sh\necho "2 passed, 0 failed"\n' > "$work/one/test/one"
 chmod +x "$work/one/test/one"
@@ -252,13 +264,15 @@ printf '%s\n' '1 tests' 'one                 starts' 'one' '2 passed, 0 failed, 
 sed -e '1s/,.*//' -e 's/^\(one\)  *[0-9].*/\1/' "$work/out" | cmp -s "$work/expected" -
 check 'test/run.sh prints a line when a test starts' [ $? -eq 0 ]
 
-# One ffmpeg that writes two pipes, in either order. It opens both before it writes, and blocks if nobody reads.
+# One ffmpeg that writes two pipes, in either order. It opens both before it writes, and blocks until both are read.
 if [ -n "$ffmpeg" ]; then
     for outputs in '-map 0:v r -map 1:v d' '-map 1:v d -map 0:v r'; do
         shown=$(echo "$outputs" | sed 's/ \([rd]\)\( \|$\)/ -f yuv4mpegpipe -strict -1 -y \1\2/g')
         for threads in 1 3; do
-            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown & $limit vmafgpu -r r -d d --quiet --threads $threads"
-            check "one ffmpeg for two pipes, $outputs, $threads threads: score" [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
+            run_command "rm -f r d; mkfifo r d; ffmpeg -v error -nostdin -i a.mkv -i b.mkv $shown &
+                $limit vmafgpu -r r -d d --quiet --threads $threads"
+            check "one ffmpeg for two pipes, $outputs, $threads threads: score" \
+                [ "$(cat "$work/out")" = "$(score reference.y4m distorted.y4m)" ]
         done
     done
 else

@@ -1,4 +1,4 @@
-/* What vmafgpu_open() takes and refuses, and what it says about it; names of columns, models and results. */
+/* Tests which settings vmafgpu_open() accepts, its messages, and the names of columns, models and results. */
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
@@ -12,7 +12,7 @@ static vmafgpu_config plain_config(void) {
     return config;
 }
 
-/* Opening fails with this code, and the sentence has these words in it. */
+/* Checks that opening fails with `expected` and that the message contains `words`. */
 static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
     vmafgpu *context = NULL;
     vmafgpu_result result = vmafgpu_open(&context, config);
@@ -24,7 +24,7 @@ static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result ex
         CHECK_HAS(vmafgpu_last_error(context), words);
         memset(&nothing, 0, sizeof nothing);
         if (result != VMAFGPU_OK) {
-            /* all that such a context is good for is to be asked and closed; anything else is an error, not a crash */
+            /* such a context can only be asked for its error and closed; other calls must fail and not crash */
             CHECK(vmafgpu_push(context, &nothing, &nothing) < 0);
             CHECK(vmafgpu_flush(context) < 0);
             CHECK(vmafgpu_next_score(context, &score) < 0);
@@ -162,17 +162,17 @@ static void test_feature_fields(void) {
         { "adm", "adm_csf_mode=-1", "adm_csf_mode" },
         { "adm", "adm_norm_view_dist=0.5", "adm_norm_view_dist" },
         { "adm", "adm_norm_view_dist=25", "adm_norm_view_dist" },
-        { "adm", "adm_norm_view_dist=1", "adm_norm_view_dist" },            /* times 1080: less than 3240 */
-        { "adm", "adm_ref_display_height=1079", "adm_ref_display_height" }, /* likewise */
+        { "adm", "adm_norm_view_dist=1", "adm_norm_view_dist" },            /* 1 * 1080 is less than 3240 */
+        { "adm", "adm_ref_display_height=1079", "adm_ref_display_height" }, /* 3 * 1079 is less than 3240 */
         { "adm", "adm_ref_display_height=0", "adm_ref_display_height" },
         { "adm", "adm_ref_display_height=4321", "adm_ref_display_height" },
-        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in its table */
+        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in the table of mode 2 */
         { "adm", "adm_csf_mode=3:adm_ref_display_height=1440", "adm_csf_mode" },
         { "adm", "adm_noise_weight=-1", "adm_noise_weight" },
         { "adm", "adm_noise_weight=1501", "adm_noise_weight" },
         { "adm", "adm_dlm_weight=1.1", "adm_dlm_weight" },
         { "adm", "adm_min_val=2", "adm_min_val" },
-        { "adm", "adm_min_val=-0.0", "adm_min_val" }, /* no number for libvmaf */
+        { "adm", "adm_min_val=-0.0", "adm_min_val" }, /* libvmaf does not parse it as a number */
         { "adm", "adm_csf_mode=-0", "adm_csf_mode" },
         { "adm", "adm_csf_scale=51", "adm_csf_scale" },
         { "adm", "adm_csf_diag_scale=51", "adm_csf_diag_scale" },
@@ -205,7 +205,7 @@ static void test_feature_fields(void) {
     }
 }
 
-/* Names that meet other columns' names, or are no names. */
+/* Names of models that clash with other columns or are invalid. */
 static void test_model_names(void) {
     char longest[2000];
     vmafgpu_model_config m[2];
@@ -229,7 +229,7 @@ static void test_model_names(void) {
     refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "model");
 }
 
-/* A struct that a caller filled in wrongly. */
+/* Models with invalid fields. */
 static void test_model_structs(void) {
     static const char *const unknown[] = { "VMAF_integer_feature_nothing_score", "", "", "", "", "", "" };
     static const double zeros[65] = { 0 }, level[] = { 0, 0, 20, 10, 20, 40 }, falling[] = { 0, 0, 20, 10, 60, 5 };
@@ -272,7 +272,7 @@ static void test_model_structs(void) {
     refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
 }
 
-/* The names of the columns that a feature and its options give. */
+/* Checks the names of the columns of a feature with these options. */
 static void names_at(int line, const char *feature, const char *options, const char *expected) {
     vmafgpu_config c = plain_config();
     vmafgpu_feature_config f;
@@ -369,7 +369,7 @@ static void test_defaults(void) {
     vmafgpu_close(context);
 }
 
-/* Columns come as in libvmaf's reports, without threads and with them; a model finds its own wherever they are. */
+/* The order of columns is that of libvmaf's reports, with and without threads. */
 static void test_column_order(void) {
     static const char *const orders[] = { "vif adm2 motion2 motion psnr_y motion3 integer_motion2",
                                           "motion2 motion psnr_y vif adm2 motion3 integer_motion2" };
@@ -395,8 +395,8 @@ static void test_column_order(void) {
     }
 }
 
-/* The refusal of adm_csf_mode 1 states scales that are accepted, and by how much they could be larger: not by a
- * tenth. */
+/* The message about adm_csf_mode=1 states the largest scales that are accepted. Scales that are a tenth larger are
+ * refused. */
 static void test_csf_advice(void) {
     static const char *const views[] = { "", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320" };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
@@ -427,7 +427,7 @@ static void test_csf_advice(void) {
     }
 }
 
-/* With a single pair libvmaf writes the later columns extractor by extractor. */
+/* In reports of a single pair, libvmaf groups the later columns by extractor. */
 static void test_report_column(void) {
     static const char *const orders[] = { "integer_motion2 integer_motion3 motion3 end",
                                           "motion3 integer_motion2 integer_motion3 end" };
@@ -511,7 +511,7 @@ static void test_builtin(void) {
         CHECK(vmafgpu_builtin_model(names[i]) != NULL);
     CHECK_INT(vmafgpu_builtin_model("vmaf_b_v0.6.3")->svm_count, 21);
     CHECK_INT(vmafgpu_builtin_model("vmaf_v0.6.1")->svms[0].sv_count, 211);
-    /* One SVM for all of v1: the very same arrays. */
+    /* All v1 models share the arrays of one SVM. */
     for (size_t i = v1; i < v1_end; i++) {
         const vmafgpu_svm *svm = vmafgpu_builtin_model(names[i])->svms, *first = vmafgpu_builtin_model(names[5])->svms;
         CHECK_INT(svm->sv_count, 215);
@@ -524,7 +524,7 @@ static void test_builtin(void) {
     CHECK(vmafgpu_builtin_model(NULL) == NULL);
 }
 
-/* The log callback hears of a failure; without one there is silence, which is checked by reading the test's output. */
+/* Copies the message of an error. */
 static void note_log(void *user, vmafgpu_log_level level, const char *message) {
     char *seen = (char *)user;
     if (level == VMAFGPU_LOG_LEVEL_ERROR)
@@ -544,7 +544,7 @@ static void test_log(void) {
     vmafgpu_close(context);
 }
 
-/* What went wrong in the open is still told after the calls that a program makes without looking. */
+/* vmafgpu_last_error() returns the message of a failed open even after other calls on the context. */
 static void test_failed_open(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context;
@@ -559,7 +559,7 @@ static void test_failed_open(void) {
     vmafgpu_close(context);
 }
 
-/* What was logged, as far as it is a warning: the sentences, a line each. */
+/* Collects the messages of warnings, one per line. */
 typedef struct warnings {
     char text[2048];
 } warnings;
@@ -571,8 +571,9 @@ static void note_warning(void *user, vmafgpu_log_level level, const char *messag
         snprintf(w->text + used, sizeof w->text - used, "%s\n", message);
 }
 
-/* Overlaid options are read even where the model does not use their feature, if that is asked for. */
-static void test_unused_overlay(void) {
+/* Unknown options, and options for features that the model does not use, are ignored with a warning or, with
+ * strict_options, refused. */
+static void test_unused_options(void) {
     static const char text[] =
         "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
         "\"feature_names\":[\"VMAF_integer_feature_adm2_score\"],\"slopes\":[1,1],\"intercepts\":[0,0],"
@@ -582,8 +583,8 @@ static void test_unused_overlay(void) {
     vmafgpu_model_config m;
     vmafgpu_model *model;
     vmafgpu *context;
-    snprintf(test_where, sizeof test_where, "unused overlay");
-    test_need(vmafgpu_model_parse(&model, "adm alone", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "a model");
+    snprintf(test_where, sizeof test_where, "options for unused features");
+    test_need(vmafgpu_model_parse(&model, "adm only", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "a model");
     memset(&m, 0, sizeof m);
     m.model = model;
     c.models = &m;
@@ -593,16 +594,16 @@ static void test_unused_overlay(void) {
     CHECK_INT(vmafgpu_column_index(context, "integer_vif_scale0_ssclz"), -1);
     vmafgpu_close(context);
     {
-        /* what nobody has is ignored, as in libvmaf; what is used must be right */
+        /* unknown features and options are ignored, as in libvmaf; values of used options must be valid */
         static const struct {
             const char *options, *words, *column;
         } ignored[] = {
             { "vif.no_such_option=banana",
-              "model option 'vif.no_such_option=banana': model 'adm alone' does not use feature vif; the option is "
+              "model option 'vif.no_such_option=banana': model 'adm only' does not use feature vif; the option is "
               "ignored\n",
               "integer_adm2" },
             { "vif.vif_enhn_gain_limit=0:adm.adm_enhn_gain_limit=1",
-              "'vif.vif_enhn_gain_limit=0': model 'adm alone' does not use feature vif", "integer_adm2_egl_1" },
+              "'vif.vif_enhn_gain_limit=0': model 'adm only' does not use feature vif", "integer_adm2_egl_1" },
             { "float_banana.x=1",
               "model option 'float_banana.x=1': unknown feature ('float_banana'); the option is ignored\n",
               "integer_adm2" },
@@ -616,14 +617,14 @@ static void test_unused_overlay(void) {
             m.options = ignored[i].options;
             c.on_log = note_warning;
             c.on_log_user = &w;
-            snprintf(test_where, sizeof test_where, "unused overlay %s", m.options);
+            snprintf(test_where, sizeof test_where, "options for unused features, %s", m.options);
             CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_OK);
             CHECK_HAS(w.text, ignored[i].words);
             CHECK(vmafgpu_column_index(context, ignored[i].column) == 0);
             vmafgpu_close(context);
         }
         c.on_log = NULL;
-        snprintf(test_where, sizeof test_where, "unused overlay");
+        snprintf(test_where, sizeof test_where, "options for unused features");
     }
     m.options = "adm.x=1:adm.adm_enhn_gain_limit=0";
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
@@ -642,7 +643,7 @@ static void test_unused_overlay(void) {
     vmafgpu_model_release(model);
 }
 
-/* Options that are not there do nothing; of two features that no name tells apart the first one counts. */
+/* Unknown options are ignored. If two features have the same column names, the first one is used. */
 static void test_ignored_options(void) {
     vmafgpu_config c = plain_config();
     vmafgpu_feature_config f[2];
@@ -680,7 +681,7 @@ static void test_ignored_options(void) {
     vmafgpu_close(context);
 }
 
-/* vmafgpu_check_config() says what vmafgpu_open() would, for some size if none is given. */
+/* Checks that vmafgpu_check_config() reports the same as vmafgpu_open(). With width and height 0 it assumes a size. */
 static void check_at(int line, const char *feature, const char *options, int width, int height, const char *words) {
     vmafgpu_config c;
     vmafgpu_feature_config f;
@@ -696,18 +697,18 @@ static void check_at(int line, const char *feature, const char *options, int wid
     c.strict_options = 1;
     snprintf(test_where, sizeof test_where, "line %d, %s %s", line, feature, options ? options : "");
     if (CHECK_INT(vmafgpu_check_config(&c), words ? VMAFGPU_ERROR_FEATURE : VMAFGPU_OK) && words) {
-        char said[512];
+        char message[512];
         CHECK_HAS(vmafgpu_last_error(NULL), words);
-        snprintf(said, sizeof said, "%s", vmafgpu_last_error(NULL));
+        snprintf(message, sizeof message, "%s", vmafgpu_last_error(NULL));
         if (width) {
             CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_FEATURE);
-            CHECK_STR(said, vmafgpu_last_error(context));
+            CHECK_STR(message, vmafgpu_last_error(context));
             vmafgpu_close(context);
         }
     }
 }
 
-static void test_checked(void) {
+static void test_check_config(void) {
     vmafgpu_config c;
     vmafgpu_model_config m[2];
     warnings w = { "" };
@@ -793,7 +794,7 @@ static void *no_alloc(void *user, size_t size) {
     return NULL;
 }
 
-/* The sentence without a context: of failed opens, closed or never there, and of calls that get none. */
+/* The messages of vmafgpu_last_error(NULL): from failed opens and from calls without a context. */
 static void test_no_context(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context, *other = open_checked(&c);
@@ -803,7 +804,7 @@ static void test_no_context(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
-    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* other contexts' failures are theirs */
+    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* an error of another context does not change it */
     CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
     CHECK_HAS(vmafgpu_last_error(other), "reference");
     c.width = 64;
@@ -819,7 +820,7 @@ static void test_no_context(void) {
     vmafgpu_close(other);
 }
 
-/* Notes the largest size that is asked for and refuses large ones. */
+/* Allocates at most 512 MiB and notes the largest size. */
 static void *little_alloc(void *user, size_t size) {
     size_t *largest = (size_t *)user;
     *largest = size > *largest ? size : *largest;
@@ -831,7 +832,8 @@ static void any_free(void *user, void *pointer) {
     free(pointer);
 }
 
-/* What takes more than 512 MB is refused. Where a pointer has 32 bits, sizes above 4 GB must not wrap to small ones. */
+/* Contexts that need more than 512 MiB in one piece cannot be opened. With 32-bit pointers, sizes above 4 GiB must not
+ * wrap around. */
 static void test_large(void) {
     enum { LARGEST = 16384 };
     static const struct {
@@ -885,7 +887,7 @@ static void test_large(void) {
     }
 }
 
-/* A rounding mode that would change the scores is refused. */
+/* A rounding mode that would change the scores is refused, by open and by push. */
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context = NULL;
@@ -897,7 +899,7 @@ static void test_rounding(void) {
     result = vmafgpu_open(&context, &c);
     fesetround(FE_TONEAREST);
     if (sum == 1) {
-        test_skip("this machine does not round otherwise (valgrind's does not)");
+        test_skip("fesetround() has no effect here (for example, under valgrind)");
         vmafgpu_close(context);
         return;
     }
@@ -921,7 +923,7 @@ static void test_rounding(void) {
     vmafgpu_close(context);
 }
 
-/* Options are read the same wherever the decimal point is a comma. */
+/* Options are parsed in the same way in a locale with a decimal comma. */
 static void test_locale(void) {
     if (!TEST_COMMA_LOCALE())
         return;
@@ -947,9 +949,9 @@ int main(void) {
     test_log();
     test_failed_open();
     test_no_context();
-    test_unused_overlay();
+    test_unused_options();
     test_ignored_options();
-    test_checked();
+    test_check_config();
     test_long_names();
     test_large();
     test_rounding();

@@ -1,6 +1,6 @@
-/* Features where libvmaf's figures do not reach: each option at its ends, the smallest pictures and one below, one
- * and two frames, equal and black pairs, every format; segments, frames left out, pairs by themselves. On several
- * threads and levels, which must agree. */
+/* Features in cases for which there are no values of libvmaf: options at their limits, the smallest pictures, one and
+ * two frames, equal and black pairs, all formats, segments, subsampling and single pairs. The values must be equal with
+ * all numbers of threads and instruction sets. */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_STATIC
 #include "scoring.h"
@@ -13,7 +13,7 @@ static const struct {
 } ways[] = { { 1, 255 }, { 1, 0 }, { 2, 16 }, { 7, 0 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Scores the film in each way, of which `count` are wanted; they must agree. What is returned is the first one's. */
+/* Scores the film in the first `count` ways and checks that the scores are equal. Returns the first scores. */
 static scores score_film(const film *f, vmafgpu_config config, int count) {
     scores first;
     char what[192];
@@ -38,7 +38,7 @@ static scores score_film(const film *f, vmafgpu_config config, int count) {
     return first;
 }
 
-/* The sentence of open() with a feature, "" if it opens. */
+/* Opens a context with one feature. Returns the message of the error, or "" if it opens. */
 static const char *refusal(vmafgpu_config config, const char *name, const char *options) {
     static char message[256];
     vmafgpu_feature_config feature;
@@ -58,11 +58,11 @@ static const char *refusal(vmafgpu_config config, const char *name, const char *
     return message;
 }
 
-/* ---- everything at once ---- */
+/* ---- all features together ---- */
 
 enum { ALL = VMAFGPU__FEATURES };
 
-/* Every feature that the format has. */
+/* Writes the names of all features that support the format of the config. Returns their number. */
 static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config *features) {
     int count = 0;
     memset(features, 0, ALL * sizeof *features);
@@ -72,7 +72,8 @@ static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config 
     return count;
 }
 
-/* What columns are that begin so, of two equal pictures; `still` of those that do not move, either. */
+/* Expected values of columns whose names begin with `begin`, with a tolerance, for two equal pictures. Rows with
+ * `still` apply only to clips without motion. */
 static const struct {
     const char *begin;
     int still;
@@ -120,7 +121,7 @@ static void check_everything(const char *what, int w, int h, int depth, int chro
     for (int k = 0; context && k < two.columns; k++) {
         const char *name = vmafgpu_column_name(context, k);
         snprintf(test_where, sizeof test_where, "%s of %s %dx%d, %d bits, %d", name, what, w, h, depth, chroma);
-        /* a single frame does not move, nor do two know more of the first one but for motion3 */
+        /* a single frame has no motion; a second frame changes only motion3 of the first */
         if (strstr(name, "motion") || strstr(name, "temporal"))
             CHECK_BITS(one.values[k], 0.);
         if (!strstr(name, "motion3"))
@@ -148,9 +149,9 @@ static void test_everything(void) {
     check_everything("texture+same", 217, 176, 10, 420);
 }
 
-/* ---- each option at its ends ---- */
+/* ---- each option at its limits ---- */
 
-/* Values within their bounds that a feature refuses nevertheless, of the pictures here, and why. */
+/* Values within the limits that a feature still refuses for these pictures, and words of the message. */
 static const struct {
     const char *feature, *setting, *words;
 } refused[] = {
@@ -238,10 +239,10 @@ static void test_options(void) {
     film_free(&large);
 }
 
-/* ---- the edges of float_adm ---- */
+/* ---- special values of float_adm ---- */
 
-/* One pair of w x h, of noise (0), the same twice (1), black (2) or middle grey (3); what its first three columns
- * are. */
+/* Writes the first three columns of one pair of w x h. The content is noise (0), twice the same noise (1), black (2) or
+ * middle grey (3). */
 static void score_small(const char *options, int w, int h, int content, double *values) {
     static uint8_t pictures[2][64 * 64];
     const vmafgpu_feature_config wanted = { "float_adm", options };
@@ -274,7 +275,7 @@ static void score_small(const char *options, int w, int h, int content, double *
     vmafgpu_close(context);
 }
 
-static void float_adm_edges(void) {
+static void test_float_adm(void) {
     static const int sizes[][2] = { { 17, 17 }, { 17, 64 }, { 64, 17 }, { 18, 22 }, { 33, 31 }, { 64, 64 } };
     double values[3] = { 0, 0, 0 };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -285,19 +286,19 @@ static void float_adm_edges(void) {
             CHECK(values[0] == 1 && values[1] == 0 && values[2] == 1);
         }
     }
-    /* Nothing in the reference, and no noise: what libvmaf has not defined. */
+    /* The sums of the reference are 0 without noise; libvmaf's result is undefined. */
     score_small("adm_noise_weight=0", 33, 31, 3, values);
     CHECK(values[0] == 1 && values[1] == 0 && values[2] == 1);
-    /* A sum that is infinite. */
+    /* A sum is infinite. */
     score_small("adm_p_norm=20:adm_f1s0=10:adm_noise_weight=1500:adm_min_val=0.25", 64, 64, 0, values);
     CHECK(values[0] != values[0] && values[1] == 1 && values[2] == 0.25);
 }
 
-/* ---- segments, frames left out, pairs by themselves ---- */
+/* ---- segments, subsampling, single pairs ---- */
 
 enum { REEL = 9, REEL_BYTES = 2 * 3 * 96 * 80 };
 
-/* A few frames of noise that moves, of as many bytes as any format needs; the samples have `bits` bits. */
+/* Fills the reel with noise that moves. A frame has as many bytes as the largest format needs. */
 static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
     unsigned state = 12345;
     for (int i = 0; i < REEL; i++) {
@@ -316,7 +317,7 @@ static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
     }
 }
 
-/* All that can be scored in segments; the last one looks at pairs, too, that are left out. */
+/* Features that can be scored in segments. The last one also uses the pairs that subsampling skips. */
 static const vmafgpu_feature_config measured[] = {
     { "float_motion", NULL },
     { "float_motion", "motion_add_uv=true:motion_add_scale1=true" },
@@ -348,7 +349,7 @@ static vmafgpu_config reel_config(int bits) {
     return config;
 }
 
-/* Frame i of the reel, against the one that comes 3 later. */
+/* Returns frame i of the reel. The distorted frame is the one that comes three frames later. */
 static vmafgpu_frame reel_frame(const vmafgpu_config *config, unsigned char (*reel)[REEL_BYTES], int i) {
     return vmafgpu_frame_of(config, reel[i % REEL], 0);
 }
@@ -367,8 +368,8 @@ static void compare_rows(vmafgpu *got, int64_t index, vmafgpu *wanted, int64_t w
     }
 }
 
-/* Clips in segments, with frames left out, refused ones between, and single pairs have the same figures as a whole
- * clip. */
+/* Segments, subsampled clips and single pairs have the same values as the whole clip. Refused pairs in between change
+ * nothing. */
 static void test_reel(int bits) {
     static unsigned char reel[REEL][REEL_BYTES], bad[REEL_BYTES];
     vmafgpu_config config = reel_config(bits);
@@ -402,7 +403,7 @@ static void test_reel(int bits) {
                   : i == 7 ? vmafgpu_push_following(part, &r)
                            : vmafgpu_push(part, &r, &d),
                   VMAFGPU_OK);
-        if (bits == 10 && i > 2 && i < 6) { /* nothing is remembered of a pair that is refused */
+        if (bits == 10 && i > 2 && i < 6) { /* a refused pair leaves no state */
             vmafgpu_frame wrong = vmafgpu_frame_of(&config, bad, 0);
             wrong.data[0] = r.data[0];
             CHECK_INT(vmafgpu_push(part, &r, &wrong), VMAFGPU_ERROR_FRAME);
@@ -413,7 +414,7 @@ static void test_reel(int bits) {
     for (int i = 0; i < 4; i++)
         compare_rows(part, i, whole, i + 3);
     vmafgpu_close(part);
-    /* Every third frame. */
+    /* Every third frame. Without psnr, the skipped frames are not computed. */
     config.subsample = 3;
     for (int with_psnr = 0; with_psnr < 2; with_psnr++) {
         config.feature_count = MEASURED - !with_psnr;
@@ -434,7 +435,7 @@ static void test_reel(int bits) {
         }
         vmafgpu_close(part);
     }
-    /* Single pairs, between those of a clip. */
+    /* Single pairs between the pairs of a clip. */
     config = reel_config(bits);
     CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
     motion = vmafgpu_column_index(part, "motion");
@@ -469,8 +470,9 @@ static void test_reel(int bits) {
     vmafgpu_close(whole);
 }
 
-/* Several videos of one reference, whose pairs are computed together: each has the figures that it has by itself. */
-static void test_together(int bits, int subsample) {
+/* Several distorted videos of one reference that vmafgpu_push_many() computes together have the same values as
+ * separately. */
+static void test_push_many(int bits, int subsample) {
     enum { VIDEOS = 3 };
     static unsigned char reel[REEL][REEL_BYTES];
     vmafgpu_feature_config features[MEASURED + 1];
@@ -508,7 +510,8 @@ static void test_together(int bits, int subsample) {
     }
 }
 
-/* What is asked of a feature, and what is said where it is undefined; else a black pair is still, and all there. */
+/* Features near their limits. If `words` is not NULL, open must fail with a message that contains them; otherwise the
+ * values of a black pair are checked. */
 static const struct {
     int w, h, bits;
     vmafgpu_chroma chroma;
@@ -612,7 +615,7 @@ static void test_limits(void) {
                     CHECK_BITS(score.values[k], 0.);
                 } else if (strncmp(name, "vif_scale", 9) == 0) {
                     const double wanted = strstr(name, "ssclz") && name[9] == '0' ? 0 : 1;
-                    CHECK(fabs(score.values[k] - wanted) < 1e-6); /* taps' sum is not quite 1 */
+                    CHECK(fabs(score.values[k] - wanted) < 1e-6); /* the taps do not add up to exactly 1 */
                 }
             }
         }
@@ -620,7 +623,7 @@ static void test_limits(void) {
     }
 }
 
-/* The C library's powf(x, 2) is no product for these, and libvmaf's figures have the product. */
+/* For these values powf(x, 2) of the C library differs from the product. libvmaf's values are those of the product. */
 static void test_noise_variance(void) {
     static const double products[][2] = { { 2.0333, 0x1.0aacd2p-14 }, { 2.7441, 0x1.e5b672p-14 } };
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
@@ -634,10 +637,10 @@ int main(void) {
     test_everything();
     test_options();
     test_limits();
-    float_adm_edges();
+    test_float_adm();
     test_reel(8);
     test_reel(10);
-    test_together(8, 1);
-    test_together(10, 2);
+    test_push_many(8, 1);
+    test_push_many(10, 2);
     return test_end();
 }

@@ -1,7 +1,6 @@
-/* Edits: what the score would be with other samples in a rectangle. Random ones, each against the whole changed
- * frame scored by a context without edits, in all columns to the last bit; then committed, and in the end against a
- * context that has begun with the frame as it is by then. Maps add up, the gradient is that of small edits. And what
- * is refused. */
+/* Edits: scores with other samples in a rectangle of the distorted frame. The scores of random edits must equal those
+ * of the whole changed frame bit for bit. After commits, the context must equal a new one that begins with the changed
+ * frame. Also tests that maps add up, that the gradient fits small edits, and errors. */
 #include <math.h>
 #include "scoring.h"
 
@@ -9,14 +8,14 @@ enum { LARGEST = 256, TOGETHER = 10 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
+    int width, height, depth, bytes; /* bytes 0: as for the depth; 3: words with samples in their high bits */
     const char *model, *options;
     unsigned cpumask;
     int max_edit_size, threads;
-    int tries[3]; /* as test_depth() has it */
+    int tries[3]; /* indexed by test_depth() */
 } edit_case;
 
-/* 8 AVX2, 16 AVX-512, on ARM 1 NEON */
+/* cpumask: 8 disables AVX2, 16 AVX-512; on ARM 1 disables NEON */
 /* clang-format off */
 static const edit_case cases[] = {
     {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 4000}},
@@ -48,7 +47,7 @@ static int at_most(int a, int b) {
     return a < b ? a : b;
 }
 
-/* ---- frames as words, and as the config has them ---- */
+/* ---- frames in the format of a case ---- */
 
 typedef struct picture {
     int            width, height, bytes, shift;
@@ -68,7 +67,7 @@ static void put(unsigned char *to, const picture *form, uint32_t value) {
         to[1] = (unsigned char)(value >> 8);
 }
 
-/* A picture of a film, in the form of the case. */
+/* Returns a copy of a picture of a film in the format of the case. */
 static picture picture_of(const film *f, int frame, int side, const edit_case *c) {
     picture p;
     const unsigned char *from = f->luma + (size_t)(2 * frame + side) * f->plane_bytes;
@@ -93,7 +92,8 @@ static vmafgpu_frame frame_of(const picture *p) {
     return frame;
 }
 
-/* The rectangle of p becomes that of the edit; what was there goes to `old`, tightly packed, if that is not NULL. */
+/* Copies the samples of the edit to p. If `old` is not NULL, first copies the previous samples there, tightly packed.
+ */
 static void apply(const picture *p, const vmafgpu_edit *e, unsigned char *old) {
     const size_t size = (size_t)(e->width * p->bytes);
     const ptrdiff_t pitch = e->pitch ? e->pitch : (ptrdiff_t)size;
@@ -133,7 +133,7 @@ static void pick_rectangle(vmafgpu_edit *e, const edit_case *c) {
     }
 }
 
-/* New samples for it, in memory for LARGEST x LARGEST words, with a pitch of some kind. */
+/* Fills an edit with random samples and a random pitch. `data` has space for LARGEST x LARGEST words. */
 static void fill_edit(vmafgpu_edit *e, unsigned char *data, const edit_case *c, const picture *reference,
                       const picture *now) {
     const int top = (1 << c->depth) - 1, kind = below(8), step = 1 + below(40) * (1 << (c->depth - 8)),
@@ -198,12 +198,12 @@ static void check_score(const vmafgpu_edit_score *got, const double *values, con
     CHECK_INT(got->result, VMAFGPU_OK);
     CHECK_BITS(got->score, expected->score);
     check_row(values, expected->values, columns);
-    /* The one is rounded to float in many places. Sums of cubes that have wrapped have no root. */
+    /* The score is rounded to float in many places, `change` is not. It is NaN if sums of cubes have wrapped. */
     const double change = expected->score - base;
     CHECK(change != change || fabs(got->change - change) < 2e-4);
 }
 
-/* A batch of tries, some of one rectangle; returns how many. */
+/* Tries a random number of edits, some with the same rectangle. Returns their number. */
 static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, unsigned char *old, double base) {
     vmafgpu_edit edits[TOGETHER];
     vmafgpu_edit_score scores[TOGETHER];
@@ -242,7 +242,7 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
     return count;
 }
 
-/* Some edits become part of the frame, or are undone at once; returns the score. */
+/* Commits random edits and sometimes undoes them. Returns the new score of the base. */
 static double commit_some(const pair_of *p, const edit_case *c, unsigned char *data, unsigned char *old, double base) {
     vmafgpu_edit edits[3];
     vmafgpu_score got, expected;
@@ -251,7 +251,7 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
     for (int i = 0; i < count; i++) {
         unsigned char *own = data + (size_t)i * (LARGEST + 1) * LARGEST * 2;
         pick_rectangle(&edits[i], c);
-        if (i && below(2)) { /* over the one before */
+        if (i && below(2)) { /* overlaps the previous edit */
             edits[i].x = at_most(edits[i - 1].x + below(8), c->width - edits[i].width);
             edits[i].y = at_most(edits[i - 1].y + below(8), c->height - edits[i].height);
         }
@@ -275,7 +275,7 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
     return base;
 }
 
-/* Tries all over the frame say the same in a context that has begun with it. */
+/* Edits all over the frame have the same results in a new context that begins with the changed frame. */
 static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, unsigned char *data) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
     const int step = at_most(48, c->max_edit_size);
@@ -355,8 +355,8 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     film_free(&f);
 }
 
-/* A thousand commits, and then a context that knows nothing of them. */
-static void test_thousand(void) {
+/* A thousand commits have the same result as a new context. */
+static void test_many_commits(void) {
     const edit_case c = { "texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 32, 1, { 0, 0, 0 } };
     film f = film_make(c.what, c.width, c.height, c.depth, 2, 9);
     unsigned char *data = (unsigned char *)malloc((size_t)LARGEST * (LARGEST + 1) * 2);
@@ -377,7 +377,8 @@ static void test_thousand(void) {
     p.has_previous = 0;
     p.columns = vmafgpu_column_count(p.edits);
     const vmafgpu_frame reference = frame_of(&p.reference);
-    CHECK_INT(vmafgpu_edit_begin(p.edits, &reference, NULL, NULL, NULL, &score), VMAFGPU_OK); /* itself */
+    /* The distorted frame is the reference. */
+    CHECK_INT(vmafgpu_edit_begin(p.edits, &reference, NULL, NULL, NULL, &score), VMAFGPU_OK);
     score_whole(&p, &expected);
     check_row(score.values, expected.values, p.columns);
     for (int i = 0; i < (test_depth() == TEST_FEW ? 100 : 1000); i++) {
@@ -404,7 +405,7 @@ static void test_thousand(void) {
 
 /* ---- maps and the gradient ---- */
 
-/* Cubes may wrap. */
+/* Adds or subtracts a sum. Sums of cubes may wrap around. */
 static void add_sum(int64_t *to, int64_t sum, int sign) {
     *to = (int64_t)((uint64_t)*to + (sign < 0 ? 0 - (uint64_t)sum : (uint64_t)sum));
 }
@@ -420,7 +421,7 @@ static void add_sums(vmafgpu_edit_sums *to, const vmafgpu_edit_sums *sums, int s
     }
 }
 
-/* The sum of all blocks, and of their shares. */
+/* Returns the sums of all blocks, and the sum of their losses in *share. */
 static vmafgpu_edit_sums map_total(vmafgpu *v, int size, double *share) {
     vmafgpu_edit_sums total;
     int across = 0, down = 0;
@@ -470,9 +471,9 @@ static void check_map(const edit_case *c, uint32_t seed) {
     CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_edit_begin(v, &frames[0], NULL, NULL, NULL, NULL), VMAFGPU_OK);
-    (void)map_total(v, 16, &share); /* nothing is lost yet */
+    (void)map_total(v, 16, &share); /* the base equals the reference */
     CHECK_BITS(share, 0.0);
-    /* What one edit has done is what is lost. */
+    /* The loss is the effect of the only edit. */
     vmafgpu_edit only = { 5,
                           3,
                           at_most(c->width, 24),
@@ -503,7 +504,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
         vmafgpu_edit edit;
         memset(&edit, 0, sizeof edit);
         pick_rectangle(&edit, c);
-        if (i < 5) { /* so small that little bends */
+        if (i < 5) { /* small enough for the gradient to be accurate */
             edit.width = at_most(edit.width, 4);
             edit.height = at_most(edit.height, 4);
         }
@@ -527,7 +528,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
                 unit *= 2;
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
-            for (int b = 0; b < 3; b++) { /* each row is rounded before and after */
+            for (int b = 0; b < 3; b++) { /* edits round each row, before and after the change */
                 CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
                 CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
             }
@@ -552,7 +553,7 @@ static void test_maps(void) {
             check_map(&maps[i], (uint32_t)(20 + i));
 }
 
-/* Cubes of full-range noise of 16 bits wrap where they are not rounded, and add up all the same. */
+/* Unrounded cubes of full-range noise of 16 bits wrap around, but blocks still add up to the same sums. */
 static void test_wrapping_maps(void) {
     film f = film_make("noise+grain", 200, 150, 16, 1, 1);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
@@ -572,7 +573,7 @@ static void test_wrapping_maps(void) {
 
 /* ---- motion ---- */
 
-/* With the frames around it a pair has the columns of the middle of three. */
+/* A pair with previous and following reference has the columns of the same pair in a clip. */
 static void test_following(void) {
     static const char *const options[] = { NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
                                            "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1" };
@@ -595,11 +596,11 @@ static void test_following(void) {
         vmafgpu *v = open_checked(&config);
         CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, &previous, &following, &score), VMAFGPU_OK);
         check_row(score.values, whole.values + whole.columns, whole.columns);
-        /* The first of a clip. */
+        /* The first frame of a clip has no previous one. */
         const vmafgpu_frame first = film_frame(&f, 0, 1);
         CHECK_INT(vmafgpu_edit_begin(v, &previous, &first, NULL, &reference, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
-        /* Clips are scored as ever, and that ends the base. */
+        /* Scoring a clip works as without edits, and discards the base. */
         for (int k = 0; k < 3; k++)
             CHECK_INT(film_push(&f, v, k), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -614,8 +615,8 @@ static void test_following(void) {
     film_free(&f);
 }
 
-/* Without a model the sums are those of the first VIF and ADM, whatever follows. */
-static void test_shown(void) {
+/* Without a model, the sums of edits are those of the first vif and adm. */
+static void test_sums_of_first(void) {
     film f = film_make("texture+blur", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     vmafgpu_feature_config features[4];
@@ -632,7 +633,7 @@ static void test_shown(void) {
     config.max_edit_size = 16;
     edit.data = (const unsigned char *)reference.data[0] + 20 * 96 + 30;
     for (int i = 0; i < 3; i++) {
-        snprintf(test_where, sizeof test_where, "sums that are shown, %d", i);
+        snprintf(test_where, sizeof test_where, "sums of the first features, %d", i);
         config.features = features + (i == 1 ? 2 : 0);
         config.feature_count = i == 2 ? 4 : 2;
         vmafgpu *v = open_checked(&config);
@@ -645,40 +646,40 @@ static void test_shown(void) {
     film_free(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
-/* A hook that has all parts done, or only the first. */
-static int hook_is_lazy;
+static int skips_tasks;
 
-static void lazy_hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+/* A config.parallel_for that runs all tasks, or only the first one. */
+static void run_tasks(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
-    for (int i = 0; i < (hook_is_lazy ? 1 : count); i++)
+    for (int i = 0; i < (skips_tasks ? 1 : count); i++)
         task(arg, i);
 }
 
-static void test_lazy_hook(void) {
+static void test_skipped_tasks(void) {
     film f = film_make("texture+mix", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     vmafgpu_config config = film_config(&f);
     vmafgpu_edit edits[2] = { { 30, 20, 16, 16, NULL, 96, VMAFGPU_MEMORY_HOST, 0 },
                               { 0, 0, 8, 8, NULL, 0, VMAFGPU_MEMORY_HOST, 0 } };
     vmafgpu_edit_score got[2];
-    snprintf(test_where, sizeof test_where, "a hook that leaves tries out");
+    snprintf(test_where, sizeof test_where, "parallel_for skips tasks");
     config.backend = VMAFGPU_BACKEND_CPU;
     config.max_edit_size = 16;
     config.threads = 2;
-    config.parallel_for = lazy_hook;
+    config.parallel_for = run_tasks;
     edits[0].data = reference.data[0];
     vmafgpu *v = open_checked(&config);
     CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
-    hook_is_lazy = 1;
+    skips_tasks = 1;
     CHECK_INT(vmafgpu_edit_try(v, edits, 2, got, NULL), VMAFGPU_ERROR_SYSTEM);
     CHECK_HAS(vmafgpu_last_error(v), "parallel_for");
     CHECK_INT(got[0].result, VMAFGPU_ERROR_SYSTEM);
     CHECK_INT(got[1].result, VMAFGPU_ERROR_ARGUMENT);
     CHECK_BITS(got[0].score, (double)NAN);
     CHECK_BITS(got[0].change, (double)NAN);
-    hook_is_lazy = 0;
+    skips_tasks = 0;
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, got, NULL), VMAFGPU_OK);
     vmafgpu_close(v);
     film_free(&f);
@@ -771,7 +772,7 @@ static void test_refused(void) {
         edits[1].pitch = bad[i].pitch;
         edits[1].memory = (vmafgpu_memory)bad[i].memory;
         snprintf(test_where, sizeof test_where, "bad edit %d", (int)i);
-        /* The others are scored all the same... */
+        /* vmafgpu_edit_try() scores the valid edits. */
         CHECK_INT(vmafgpu_edit_try(v, edits, 3, got, values), bad[i].result);
         CHECK_HAS(vmafgpu_last_error(v), bad[i].words);
         CHECK_INT(got[1].result, bad[i].result);
@@ -779,7 +780,7 @@ static void test_refused(void) {
         CHECK_BITS(values[columns], (double)NAN);
         check_row(values, expected, columns);
         check_row(values + 2 * columns, expected, columns);
-        /* ...and committed none. */
+        /* vmafgpu_edit_commit() applies no edit. */
         CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), bad[i].result);
         CHECK_HAS(vmafgpu_last_error(v), bad[i].words);
         CHECK_INT(vmafgpu_edit_try(v, &good, 1, got, values), VMAFGPU_OK);
@@ -878,7 +879,7 @@ static void test_memory(void) {
     }
     CHECK(failed > 3);
     const long taken = allocations;
-    allowed = 0; /* none from now on */
+    allowed = 0; /* no allocation succeeds from now on */
     CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, NULL), VMAFGPU_OK);
@@ -887,7 +888,7 @@ static void test_memory(void) {
     CHECK_INT(allocations, 0);
     film_free(&f);
 
-    /* At 4K and 8 bits no more than 40 MB beyond what a context has anyway. */
+    /* Edits at 4K and 8 bits need at most 40 MB of additional memory. */
     memset(&config, 0, sizeof config);
     config.width = 3840;
     config.height = 2160;
@@ -906,8 +907,8 @@ int main(void) {
     static const unsigned masks[] = { 0, 16, ~0u };
     test_refused();
     test_following();
-    test_shown();
-    test_lazy_hook();
+    test_sums_of_first();
+    test_skipped_tasks();
     test_memory();
     test_maps();
     test_wrapping_maps();
@@ -916,13 +917,13 @@ int main(void) {
         for (size_t k = 0; k < (depth == TEST_ALL ? sizeof masks / sizeof *masks : 1); k++) {
             if (depth == TEST_ALL)
                 c.cpumask = masks[k];
-            /* Whole frames in plain C take long. */
+            /* Plain C scores whole frames slowly. */
             const int slow = depth == TEST_ALL && c.cpumask == ~0u && c.width * c.height > 300000,
                       tries = c.tries[depth];
             if (tries)
                 run_case(&c, slow ? tries / 20 : tries, (uint32_t)(i + 100 * k + 1));
         }
     }
-    test_thousand();
+    test_many_commits();
     return test_end();
 }

@@ -28,24 +28,26 @@ compiles() { # FILE COMPILER...
     done
 }
 
-# A program that uses each model below, after most headers of the C library.
-for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string time; do
+# A program that uses all models below, and includes most headers of the C library before them.
+for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string \
+    time; do
     echo "#include <$header.h>"
 done > "$work/users.c"
 echo '#include "vmafgpu.h"' >> "$work/users.c"
 count=0
 
-# embeds WHAT IDENTIFIER ARGUMENTS...: an empty IDENTIFIER accepts any name
+# embeds WHAT IDENTIFIER ARGUMENTS...: checks the header that embed_model writes, and adds it to the program. If
+# IDENTIFIER is empty, any name is accepted.
 embeds() {
     what=$1
     expected=$2
     shift 2
     count=$((count + 1))
     header=$work/header_$count.h
-    check "$what" "$embed" --private -o "$header" "$@"
+    check "$what: status" "$embed" --private -o "$header" "$@"
     name=$(identifier "$header")
-    check "$what" expr "x$name" : 'x[A-Za-z][A-Za-z0-9_]*$' > /dev/null
-    [ -z "$expected" ] || check "$what" [ "$name" = "$expected" ]
+    check "$what: identifier" expr "x$name" : 'x[A-Za-z][A-Za-z0-9_]*$' > /dev/null
+    [ -z "$expected" ] || check "$what: identifier $expected" [ "$name" = "$expected" ]
     cat >> "$work/users.c" << USER
 #include "header_$count.h"
 const vmafgpu_model *use_$count(void);
@@ -55,7 +57,8 @@ USER
 
 # ---- names of files ----
 
-embeds_file() { # NAME [IDENTIFIER]
+# embeds_file NAME [IDENTIFIER]: checks the header for a model file with this name
+embeds_file() {
     cp "$work/model" "$work/$1"
     embeds "$1" "$2" "$work/$1"
     rm "$work/$1"
@@ -81,34 +84,34 @@ embeds_file "long_$long.json"
 
 # ---- the option --name ----
 
-embeds 'a name' mine_model --name mine "$work/model"
-embeds 'a name that ends a comment' '' --name 'my */ name /*' "$work/model"
+embeds '--name' mine_model --name mine "$work/model"
+embeds '--name with the end of a comment' '' --name 'my */ name /*' "$work/model"
 cp "$work/model" "$work/a_b.json"
 cp "$work/model" "$work/a-b.json"
 if "$embed" --private "$work/a_b.json" "$work/a-b.json" > /dev/null 2> "$work/log"; then
-    check 'two files with the same name' false
+    check 'two files with the same name: status' false
 fi
 check 'two files with the same name: message' grep -q 'same name; use --name' "$work/log"
 embeds 'two files' a_b_model "$work/a_b.json" --name a_c "$work/a-b.json"
-check 'two files' grep -q 'const vmafgpu_model a_c_model = ' "$header"
+check 'two files: second model' grep -q 'const vmafgpu_model a_c_model = ' "$header"
 check 'headers of all names' compiles "$work/users.c" 'gcc -std=c99' 'gcc -std=gnu11' 'clang -std=c99' \
     'g++ -x c++ -std=c++11' 'clang++ -x c++ -std=c++2a'
 
 # ---- a table of built-in models ----
 
-check 'a table' "$embed" -o "$work/table.h" "$work/a_b.json" --name 'int */ x' "$work/a-b.json"
+check 'table of built-in models: status' "$embed" -o "$work/table.h" "$work/a_b.json" --name 'int */ x' "$work/a-b.json"
 cat > "$work/table.c" << 'SOURCE'
 #define VMAFGPU_MODEL_HEADER "table.h"
 #define VMAFGPU_IMPLEMENTATION
 #include "vmafgpu.h"
 SOURCE
-check 'a table' compiles "$work/table.c" 'gcc -std=c99' 'clang++ -x c++ -std=c++11'
-for name in gpu JSON models simd threads psnr rgb gfx900 sm_90; do # VMAFGPU_NO_GPU and so on have another meaning
+check 'table of built-in models: compiling' compiles "$work/table.c" 'gcc -std=c99' 'clang++ -x c++ -std=c++11'
+for name in gpu JSON models simd threads psnr rgb gfx900 sm_90; do # VMAFGPU_NO_GPU, for example, has another meaning
     if "$embed" -o "$work/table.h" --name $name "$work/model" 2> "$work/log"; then
-        check "a table with $name" false
+        check "built-in model with the name $name: status" false
     fi
-    check "a table with $name" grep -q 'switch of vmafgpu.h; use --name' "$work/log"
-    check "a private $name" "$embed" --private -o "$work/table.h" --name $name "$work/model"
+    check "built-in model with the name $name: message" grep -q 'switch of vmafgpu.h; use --name' "$work/log"
+    check "private model with the name $name" "$embed" --private -o "$work/table.h" --name $name "$work/model"
 done
 
 finish

@@ -1,24 +1,24 @@
-/* libvmaf's figures for what no integer model needs: every column of each file of ../shared/golden_extra and
- * ../shared/golden_float that this build has, of features and of the models in float, per frame, bit for bit, and the
- * aggregates.
+/* Float models and the features that integer models do not use. Compares every column in the files of
+ * ../shared/golden_extra and ../shared/golden_float that this build supports with libvmaf's values, bit for bit, for
+ * each frame, and also the aggregates.
  *
- * DEPTH=all compares each clip whole in each of the four ways below. Else clips share the ways out among them, so that
- * each set of features still sees all of them and each depth: two for a clip, and one with sanitizers or under another
- * program; and of clips with aggregates or many frames only the beginning.
+ * With DEPTH=all, each whole clip is compared in each of the ways below. Otherwise a clip is compared in two of the
+ * ways, with sanitizers or a RUNNER in one. Each set of features still runs in all ways and at all depths. Only the
+ * first frames of clips with aggregates or many frames are compared.
  *
- * With VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS as for test_gpu a GPU computes them, and nothing may be left to
- * the CPU: of smaller clips the first frames, or all with DEPTH=all. */
+ * VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS select a GPU as for test_gpu. The CPU must then compute nothing. Without
+ * DEPTH=all, only the first frames of the smaller clips are compared. */
 #include "golden.h"
 
 #include <math.h>
 
 enum { FEATURES = 12, BEGINNING = 4 };
 
-/* What a kind of file was made with. */
+/* The features and options of a kind of file. */
 typedef struct golden_set {
     const char *folder, *kind;
     const vmafgpu_feature_config features[FEATURES];
-    int least; /* columns that must have been found, all clips together */
+    int least; /* least number of columns to find in all clips together */
 } golden_set;
 
 /* clang-format off */
@@ -77,9 +77,9 @@ static const struct {
 } ways[] = { { 1, 0 }, { 7, 0 }, { 2, 16 }, { 1, 255 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-static int is_whole; /* every frame, in every way */
+static int is_whole; /* compares all frames in all ways */
 static int ways_of_clip, beginning = BEGINNING;
-static const char *gpu_backend, *gpu_driver; /* NULL: the CPU computes */
+static const char *gpu_backend, *gpu_driver; /* NULL for the CPU */
 
 static void choose_depth(void) {
     gpu_backend = getenv("VMAFGPU_TEST_BACKEND");
@@ -89,20 +89,20 @@ static void choose_depth(void) {
     beginning = gpu_driver ? 2 : BEGINNING;
 }
 
-/* Whether a clip's turn has come: a simulated GPU takes long. */
+/* Whether a GPU compares this clip. Simulated GPUs are slow, so each set uses one of the small clips in turn. */
 static int has_turn(int clip, int turn) {
     static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
 }
 
-/* What the reference refuses, and its report does not have. */
+/* Whether libvmaf refuses the feature for this clip, so that the report lacks it. */
 static int is_left_out(const golden_clip *clip, const vmafgpu_feature_config *feature) {
     return (clip->depth == 16 && strcmp(feature->name, "psnr_hvs") == 0) ||
-           (clip->no_adm && /* too small for these, too */
+           (clip->no_adm && /* too small for these features */
             (strcmp(feature->name, "float_ms_ssim") == 0 || strcmp(feature->name, "speed_temporal") == 0));
 }
 
-/* How many frames the report has: some are of a clip's first ones. */
+/* Returns the number of frames in a report. Some reports only have the first frames of a clip. */
 static int frames_of(const char *text) {
     int frames = 0;
     while ((text = strstr(text, "\"frameNum\"")) != NULL) {
@@ -112,7 +112,7 @@ static int frames_of(const char *text) {
     return frames;
 }
 
-/* Whether a feature is defined for so small a picture. */
+/* Whether a feature supports the size of the picture. */
 static int is_defined(const vmafgpu_config *config, const vmafgpu_feature_config *feature) {
     vmafgpu_config one = *config;
     vmafgpu *context = NULL;
@@ -123,8 +123,8 @@ static int is_defined(const vmafgpu_config *config, const vmafgpu_feature_config
     return result == VMAFGPU_OK;
 }
 
-/* Scores the clip in one of the ways, its first frames and, if these are the last ones, the end: with features of
- * `wanted`, or models. NULL where there is nothing to compare. */
+/* Scores the first frames of a clip in one of the ways, with the features or models of `wanted`. has_end is 1 if the
+ * clip ends with them. Returns NULL if there are no features to compare. */
 static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int way, int frame_count, int has_end) {
     pair p;
     vmafgpu_frame frames[2];
@@ -145,11 +145,11 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     config.gpu.batch = gpu_driver ? 2 : 0;
     config.threads = ways[way].threads;
     config.cpumask = ways[way].cpumask;
-    config.float_reciprocal = VMAFGPU_RECIPROCAL_AMD; /* of the machine that made the figures */
+    config.float_reciprocal = VMAFGPU_RECIPROCAL_AMD; /* the kind of processor that computed libvmaf's values */
     for (int i = 0; i < wanted->feature_count; i++)
         if (!is_left_out(clip, &wanted->features[i]) && (!clip->no_adm || is_defined(&config, &wanted->features[i])))
             features[config.feature_count++] = wanted->features[i];
-    if (!config.feature_count && !config.model_count) { /* nothing of the set has figures for this clip */
+    if (!config.feature_count && !config.model_count) { /* libvmaf has no values for this clip */
         pair_close(&p);
         return NULL;
     }
@@ -163,8 +163,8 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     return context;
 }
 
-/* A figure, or `null` where libvmaf has an infinity or no number. */
-static int next_figure(const char *at, double *value) {
+/* Reads a number, or NAN for `null`, which libvmaf writes for infinities and NaN. Returns 0 if there is neither. */
+static int next_value(const char *at, double *value) {
     at += strspn(at, ": \n");
     *value = (double)NAN;
     return strncmp(at, "null", 4) == 0 || next_number(at, value);
@@ -177,7 +177,7 @@ static void compare(const char *name, double got, double wanted) {
         CHECK_VALUE(name, got, wanted);
 }
 
-/* Compares what the context has of the report's columns; returns how many of frame 0. */
+/* Compares the report with the columns that the context has. Returns the number of columns compared in frame 0. */
 static int compare_report(vmafgpu *context, const char *at, int has_end) {
     char name[128], what[96];
     double value;
@@ -188,7 +188,7 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     snprintf(what, sizeof what, "%.95s", test_where);
     while (next_string(&at, name, sizeof name) && strcmp(name, "pooled_metrics") != 0) {
         const int column = vmafgpu_column_index(context, name);
-        if (!next_figure(at, &value))
+        if (!next_value(at, &value))
             continue;
         if (strcmp(name, "frameNum") == 0) {
             if (!has_end && (int64_t)value >= vmafgpu_score_count(context))
@@ -208,7 +208,7 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
         double got = 0;
         const char *key = strstr(at, vmafgpu_aggregate_name(context, i));
         snprintf(test_where, sizeof test_where, "%s %s", what, vmafgpu_aggregate_name(context, i));
-        if (CHECK(key && next_figure(key + strlen(vmafgpu_aggregate_name(context, i)) + 1, &value))) {
+        if (CHECK(key && next_value(key + strlen(vmafgpu_aggregate_name(context, i)) + 1, &value))) {
             CHECK_INT(vmafgpu_aggregate(context, i, &got), VMAFGPU_OK);
             compare(vmafgpu_aggregate_name(context, i), got, value);
         }
@@ -216,7 +216,7 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     return found;
 }
 
-/* All clips; returns how many columns of first frames were compared. `turn` says who begins with which way. */
+/* Compares all clips. Returns the number of columns compared in first frames. `turn` selects the ways and clips. */
 static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
     int found = 0;
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
@@ -252,11 +252,11 @@ static void compare_features(void) {
     }
 }
 
-/* Models in float: built in, or from libvmaf's files. */
+/* Compares float models, both built-in ones and libvmaf's files. */
 static void compare_models(void) {
     static const struct {
         const char *name;
-        int outputs; /* per frame, the features' apart */
+        int outputs; /* columns per frame without those of features */
     } models[] = { { "vmaf_float_v0.6.1", 1 },    { "vmaf_float_v0.6.1neg", 1 }, { "vmaf_float_4k_v0.6.1", 1 },
                    { "vmaf_float_b_v0.6.3", 25 }, { "vmaf_v0.6.0", 1 },          { "nflxtrain_norm_type_none", 1 } };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
@@ -283,7 +283,7 @@ static void compare_models(void) {
     }
 }
 
-/* "Residue bootstrap" is a bootstrap like any other; how many SVMs there are in all. */
+/* Models of the kind "residue bootstrap" are parsed as bootstrap models. `count` is the number of SVMs. */
 static void parse_collections(void) {
     static const struct {
         const char *name;

@@ -1,8 +1,8 @@
-/* Every value of figures.txt and figures_v1.txt (libvmaf's) and figures_own.txt (ours, for sizes where libvmaf has
- * none) as doubles, bit for bit: names and order of the columns, each frame, each pooled value.
+/* Compares the names, the order and all values of columns with figures.txt and figures_v1.txt (libvmaf's values) and
+ * figures_own.txt (vmafgpu's values, for sizes with undefined values in libvmaf). All doubles must have the same bits.
  *
- *     test_figures                  compare
- *     test_figures print < CASES    print our own figures for cases, in the same format
+ *     test_figures                  compares
+ *     test_figures print < CASES    prints vmafgpu's values for cases in the same format
  */
 #include "../vmafgpu.h"
 #include "golden/cases.h"
@@ -86,7 +86,7 @@ static int push_all(vmafgpu *context, const test_case *c) {
     return ok;
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static const char *token(char **rest) {
     char *start = *rest + strspn(*rest, " \r\n"), *end = start + strcspn(start, " \r\n");
@@ -122,7 +122,7 @@ static void compare_row(const test_case *c, vmafgpu *context, const char *key, c
     CHECK_STR(token(&rest), "");
 }
 
-/* Every case has its rows: one per scored frame and one per pooling. */
+/* Closes a case. It must have had one row per scored frame and one per kind of pooling. */
 static void end_case(const test_case *c, vmafgpu *context, int rows) {
     if (context) {
         snprintf(test_where, sizeof test_where, "%s", c->name);

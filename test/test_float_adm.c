@@ -1,6 +1,6 @@
-/* float_adm, written a second time from ../shared/arithmetic/float_family.md alone, pixel by pixel and sum by sum in
- * plain C, against the library's: to the last bit, over options, depths, sizes and kinds of reciprocal, on several
- * threads and levels. */
+/* Compares float_adm with a second implementation in simple C, which follows ../shared/arithmetic/float_family.md only.
+ * The values must be equal bit for bit, with all options, depths, sizes, kinds of reciprocal, numbers of threads and
+ * instruction sets. The sections below are those of that document. */
 #include "scoring.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* ---- the power of the GNU C library, section 9 ---- */
+/* ---- powf() of the GNU C library, section 9 ---- */
 
 static const double log_table[16][2] = {
     { 0x1.661ec79f8f3bep+0, -0x1.efec65b963019p-2 }, { 0x1.571ed4aaf883dp+0, -0x1.b0b6832d4fca4p-2 },
@@ -46,7 +46,7 @@ static float float_of(uint32_t bits) {
     return x;
 }
 
-/* x^p for x >= 0 and p > 0 */
+/* Returns x^p for x >= 0 and p > 0. */
 static float power(float x, float p) {
     const double shift = 0x1.8p47;
     uint32_t bits = bits_of(x), t, top;
@@ -93,7 +93,7 @@ static void read_amd(void) {
     int *const tables[2] = { amd_base, amd_delta };
     int table = -1, count = 512;
     if (!file) {
-        test_skip("there is no ../shared/arithmetic/rcp_amd_zen3.txt: without AMD's reciprocal");
+        test_skip("../shared/arithmetic/rcp_amd_zen3.txt does not exist: no tests of the AMD reciprocal");
         return;
     }
     while (fgets(line, sizeof line, file)) {
@@ -112,7 +112,7 @@ static void read_amd(void) {
     has_amd = CHECK(table == 1 && count == 256);
 }
 
-/* What the instruction estimates. */
+/* Returns the estimate of a processor's reciprocal instruction. */
 static float estimate(float x, vmafgpu_reciprocal kind) {
     const uint32_t bits = bits_of(x), sign = bits & 0x80000000, e = bits >> 23 & 255;
     uint32_t v;
@@ -220,7 +220,7 @@ static float factor(const char *options, int scale, int diagonal) {
                        : watson(r, scale, diagonal);
 }
 
-/* What the paper lists of them. */
+/* The factors in the document's list. */
 static void test_factors(void) {
     static const struct {
         const char *options;
@@ -288,7 +288,7 @@ static void wavelet(const plane *in, plane *approximation, plane band[3]) {
     }
 }
 
-/* What of the distorted bands t goes with the reference's o, and what was added. */
+/* Splits the distorted bands t into a part that matches the reference bands o, and an added part. */
 static void decouple(const plane o[3], const plane t[3], double limit, vmafgpu_reciprocal kind, plane kept[3],
                      plane added[3]) {
     const float c = float_of(0x3f7fec0a);
@@ -327,8 +327,8 @@ static float raised(float x, norm n) {
     return n.p == 3 ? x * x * x : power(x, (float)n.p);
 }
 
-/* How much the nine neighbours hide in one band. */
-static float hidden(const plane *mask, float f, int y, int x) {
+/* Returns the masking threshold of one band: the weighted sum of a coefficient and its eight neighbours. */
+static float masking(const plane *mask, float f, int y, int x) {
     float sum = 0;
     for (int dy = -1; dy <= 1; dy++) {
         for (int dx = -1; dx <= 1; dx++) {
@@ -347,7 +347,7 @@ static float hidden(const plane *mask, float f, int y, int x) {
     return sum;
 }
 
-/* The sum over a scale of bands that are not masked (no masks), or are. */
+/* Returns the pooled sum of a scale. `masks` is NULL for bands without masking. */
 static float pooled(const plane signal[3], const plane *masks, const float f[2], norm n, double weight) {
     const int w = signal[0].w, h = signal[0].h, left = (int)(w * 0.1 - 0.5), top = (int)(h * 0.1 - 0.5);
     const int area = (w - 2 * left) * (h - 2 * top);
@@ -357,7 +357,7 @@ static float pooled(const plane signal[3], const plane *masks, const float f[2],
         for (int x = left; x < w - left; x++) {
             float threshold = 0;
             for (int q = 0; masks && q < 3; q++)
-                threshold = threshold + hidden(&masks[q], f[q == D], y, x);
+                threshold = threshold + masking(&masks[q], f[q == D], y, x);
             for (int q = 0; q < 3; q++) {
                 float value = fabsf(signal[q].at[y][x] * f[q == D]) - threshold;
                 value = value < 0 ? 0 : value;
@@ -494,7 +494,7 @@ int main(void) {
         "adm_csf_mode=1:adm_csf_scale=0.5:adm_csf_diag_scale=2:adm_skip_aim_scale=3",
         "adm_csf_mode=2:adm_norm_view_dist=1.5:adm_ref_display_height=720:adm_skip_scale0=true",
         "adm_csf_mode=9:adm_norm_view_dist=24:adm_ref_display_height=4320:adm_enhn_gain_limit=99.9",
-        "adm_p_norm=20:adm_f1s0=10:adm_noise_weight=1500:adm_min_val=0.25", /* infinite */
+        "adm_p_norm=20:adm_f1s0=10:adm_noise_weight=1500:adm_min_val=0.25", /* an infinite sum */
         "adm_f1s0=0:adm_f1s1=0.05:adm_f1s2=10:adm_f1s3=0.1:adm_f2s0=0.3:adm_f2s1=0:adm_f2s2=0.02:adm_f2s3=1",
     };
     enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -511,7 +511,7 @@ int main(void) {
     read_amd();
     for (int i = 0; i < OPTIONS; i++) {
         for (int k = 0; k < PICTURES; k++) {
-            /* every picture and option with each kind in turn */
+            /* each picture and each option is tested with all kinds */
             const vmafgpu_reciprocal kind = (vmafgpu_reciprocal)((i + k) % 4);
             if (kind != VMAFGPU_RECIPROCAL_AMD || has_amd)
                 compare(pictures[k].what, pictures[k].w, pictures[k].h, pictures[k].depth, options[i], kind);

@@ -1,5 +1,6 @@
-/* float_ssim, float_ms_ssim, float_psnr and float_moment against a second, direct implementation of their formulas:
- * sizes, depths, instruction sets, threads, the order of additions, and settings that must be refused. */
+/* Compares float_ssim, float_ms_ssim, float_psnr and float_moment with a second, direct implementation of their
+ * formulas, for all kinds of sizes, depths, instruction sets and numbers of threads. Also tests the order of additions,
+ * and which settings are refused. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
@@ -40,7 +41,7 @@ static grid luma(const film *f, int i) {
     return g;
 }
 
-/* float_ssim's reduced picture. */
+/* Returns the picture that float_ssim reduces by f. */
 static grid reduce(grid from, int f) {
     grid to = grid_make(from.w / f + (from.w & 1), from.h / f + (from.h & 1));
     const float k = 1.0f / (float)(f * f);
@@ -60,7 +61,7 @@ static grid reduce(grid from, int f) {
     return to;
 }
 
-/* float_ms_ssim's next scale. */
+/* Returns the picture of the next scale of float_ms_ssim. */
 static grid halve(grid from) {
     static const float half[5][5] = { { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
                                       { 0, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -150,7 +151,8 @@ static void compare_pictures(grid a, grid b, double means[SUMS]) {
         free(w[k].at);
 }
 
-/* The columns of float_psnr, float_moment, float_ssim and, unless the film is too small, float_ms_ssim; how many. */
+/* Computes the columns of float_psnr, float_moment, float_ssim and, if the film is large enough, of float_ms_ssim.
+ * Returns their number. */
 static int formulas(const film *f, int scale, double *out) {
     static const float weights[SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
     grid a = luma(f, 0), b = luma(f, 1);
@@ -221,7 +223,7 @@ static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
     frame->data[0] = f->luma + (size_t)i * f->plane_bytes;
 }
 
-/* Each level, with one thread and some. kind: noise instead of the clip. */
+/* Compares a film in several ways. If kind is not negative, the film is noise of this kind. */
 static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
     static const struct {
         int threads;
@@ -293,8 +295,8 @@ static void test_films(void) {
         test_film(films[i].what, films[i].kind, films[i].w, films[i].h, films[i].depth, films[i].scale);
 }
 
-/* So much in 16 bits that sums of squares are rounded: the order of additions counts. */
-static void test_great_sums(void) {
+/* Sums of squares at 16 bits are so large that they are rounded, so the order of additions matters. */
+static void test_rounded_sums(void) {
     static const vmafgpu_feature_config features[2] = { { "float_psnr", NULL }, { "float_moment", NULL } };
     film f = film_make("black", 2081, 1201, 16, 1, 1);
     double expected[5] = { 0, 0, 0, 0, 0 };
@@ -322,7 +324,7 @@ static void test_great_sums(void) {
     frame_of(&f, 0, &frames[0]);
     frame_of(&f, 1, &frames[1]);
     memset(&score, 0, sizeof score);
-    snprintf(test_where, sizeof test_where, "great sums");
+    snprintf(test_where, sizeof test_where, "rounded sums");
     if (CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
@@ -334,10 +336,10 @@ static void test_great_sums(void) {
 }
 
 #if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
-/* Means that leave no doubt are those of terms added in order. */
+/* Means that are certain must equal the means of terms that are added in order. */
 static void test_order(void) {
     static const vmafgpu_feature_config feature = { "float_ms_ssim", NULL };
-    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* all by itself; c and s; and l; everything */
+    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* sets of sums: all; c, s; l, c, s; all of these */
     film f = film_make("texture+mix", 333, 217, 8, 1, 3);
     vmafgpu_config config;
     vmafgpu_frame frames[2];
@@ -384,12 +386,13 @@ static void test_order(void) {
     film_free(&f);
 }
 
-static void test_doubt(void) {
+/* vmafgpu__ssim_mean() returns 1 if the mean as a float is uncertain because of the error of the sum. */
+static void test_uncertain(void) {
     double mean;
-    snprintf(test_where, sizeof test_where, "doubt");
+    snprintf(test_where, sizeof test_where, "uncertain");
     CHECK_INT(vmafgpu__ssim_mean(100, 1e-9, 100, &mean), 0);
     CHECK_BITS(mean, 1.0);
-    CHECK_INT(vmafgpu__ssim_mean(1 + 3.0 / (1 << 24), 1e-12, 1, &mean), 1); /* between two floats */
+    CHECK_INT(vmafgpu__ssim_mean(1 + 3.0 / (1 << 24), 1e-12, 1, &mean), 1); /* halfway between two floats */
     CHECK_INT(vmafgpu__ssim_mean(1 + 3.1 / (1 << 24), 1e-12, 1, &mean), 0);
     CHECK_INT(vmafgpu__ssim_mean(0, 1e-12, 1, &mean), 1);
 }
@@ -402,15 +405,16 @@ static void test_refused(void) {
         int         w, h, depth;
         const char *words;
     } bad[] = {
-        {"float_ssim", "scale=2", 21, 16, 8, "11x11"},        {"float_ssim", "scale=2", 64, 20, 8, "reduced by 2 to 32x10"},
+        {"float_ssim", "scale=2", 21, 16, 8, "11x11"},
+        {"float_ssim", "scale=2", 64, 20, 8, "reduced by 2 to 32x10"},
         {"float_ssim", "scale=11", 640, 640, 8, "scale"},     {"float_ssim", "scale=-1", 640, 640, 8, "scale"},
         {"float_ssim", "scale=true", 640, 640, 8, "number"},
         {"float_ssim", "enable_lcs=1", 64, 64, 8, "true or false"},
         {"float_ssim", "enable_mse=true", 64, 64, 8, "unknown option"},
         {"float_ms_ssim", "scale=1", 640, 640, 8, "unknown option"},
         {"float_ms_ssim", NULL, 175, 176, 8, "176x176"},      {"float_ms_ssim", NULL, 176, 175, 8, "176x176"},
-        {"float_ssim", NULL, 64, 64, 9, "bit depth (9)"},         {"float_ms_ssim", NULL, 200, 200, 14, "bit depth (14)"},
-        {"float_psnr", NULL, 64, 64, 11, "bit depth (11)"},       {"float_moment", NULL, 64, 64, 15, "bit depth (15)"},
+        {"float_ssim", NULL, 64, 64, 9, "bit depth (9)"},     {"float_ms_ssim", NULL, 200, 200, 14, "bit depth (14)"},
+        {"float_psnr", NULL, 64, 64, 11, "bit depth (11)"},   {"float_moment", NULL, 64, 64, 15, "bit depth (15)"},
         {"float_psnr", "enable_mse=true", 64, 64, 8, "unknown option"},
     };
     /* clang-format on */
@@ -436,7 +440,7 @@ static void test_refused(void) {
     }
 }
 
-/* Decibels of the same pictures: without end, or clipped. */
+/* Decibels of equal pictures are infinite or, with clip_db, limited. */
 static void test_decibels(void) {
     static const vmafgpu_feature_config features[2][2] = {
         { { "float_ssim", "enable_db=true" }, { "float_ms_ssim", "enable_db=true" } },
@@ -469,10 +473,10 @@ static void test_decibels(void) {
 
 int main(void) {
     test_films();
-    test_great_sums();
+    test_rounded_sums();
 #if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
     test_order();
-    test_doubt();
+    test_uncertain();
 #endif
     test_refused();
     test_decibels();

@@ -1,5 +1,5 @@
-/* The pictures that a caller may hand over: pitches, layouts, word sizes, what is refused, and that neither threads nor
- * the way a picture lies in memory change a bit of the scores. */
+/* Frame layouts, pitches and sample sizes. Neither the layout of a picture in memory nor the number of threads changes
+ * a bit of the scores. Also tests illegal samples, invalid frames, and config.parallel_for. */
 #ifndef _WIN32
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <windows.h>
 #endif
 
-/* A picture of the same samples as a film's frame, but laid out otherwise. */
+/* A picture with the samples of a film's frame in another layout. */
 typedef struct picture {
     unsigned char *memory;
     size_t size;
@@ -21,7 +21,8 @@ typedef struct picture {
 
 enum { GUARD = 64 };
 
-/* pitch: in bytes, may be negative; offset: of the first row's address from an aligned one; shift: into high bits. */
+/* Copies a picture of a film into another layout. `pitch` is in bytes and may be negative. `offset` is the distance of
+ * the first row from an aligned address. Samples are shifted left by `shift`. */
 static picture repack(const film *f, int frame, int side, int bytes_per_sample, ptrdiff_t pitch, int offset,
                       int shift) {
     picture p;
@@ -44,7 +45,7 @@ static picture repack(const film *f, int frame, int side, int bytes_per_sample, 
     return p;
 }
 
-/* Scores a film whose pictures are repacked; also checks that the caller's memory is left alone. */
+/* Scores a film in another layout. Also checks that the library does not change the frames. */
 static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdiff_t pitch, int offset, int shift) {
     scores s;
     int bytes_per_sample = config->bytes_per_sample ? config->bytes_per_sample : config->bit_depth > 8 ? 2 : 1;
@@ -63,7 +64,7 @@ static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdif
         CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
         CHECK(memcmp(copy, p[0].memory, p[0].size) == 0);
         free(copy);
-        /* borrowed for the call only: what the caller does afterwards does not matter */
+        /* the frames are borrowed for the call only; later changes have no effect */
         memset(p[0].memory, 0x11, p[0].size);
         free(p[0].memory);
         free(p[1].memory);
@@ -140,7 +141,8 @@ static void test_layouts(void) {
     }
 }
 
-/* A bad sample at (x, y) of one side of frame 1: the error names both, nothing is taken, the right pair then works. */
+/* Pushes a pair with an illegal sample at (x, y) of one side. The message must name the side and the position. The pair
+ * must not count, and the corrected pair must then be accepted. */
 static void one_bad_sample(const film *f, const vmafgpu_config *config, const scores *whole, int side, int x, int y,
                            uint16_t bad, int shift) {
     vmafgpu *context = open_checked(config);
@@ -258,7 +260,7 @@ typedef struct pool_log {
     int calls, most;
 } pool_log;
 
-/* The caller's own way of running the parts: here backwards, on the calling thread. */
+/* A config.parallel_for that runs the tasks backwards on the calling thread. */
 static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pool_log *log = (pool_log *)user;
     log->calls++;
@@ -279,7 +281,7 @@ static void *run_job(void *user) {
     return NULL;
 }
 
-/* A thread for each part, at the same time. */
+/* A config.parallel_for that runs each task in a thread of its own. */
 static void all_at_once(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pthread_t threads[256];
     job jobs[256];
@@ -294,7 +296,7 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
         pthread_join(threads[i], NULL);
 }
 
-/* Hooks that do not keep the agreement: a part left out, a part run twice or more often. */
+/* Invalid versions of config.parallel_for: one skips a task, the others run a task twice or more often. */
 static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i + 1 < count; i++)
@@ -306,23 +308,23 @@ static void one_twice(void *user, int count, void (*task)(void *arg, int index),
     task(arg, 0);
 }
 
-/* A part that is called so often that a count of eight bits is back at 1. */
+/* Runs a task so often that an 8-bit counter of its calls would wrap to 1. */
 static void many_times(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     backwards(user, count, task, arg);
     for (int i = 0; i < 256; i++)
         task(arg, 0);
 }
 
-static void test_bad_hooks(void) {
-    static vmafgpu_parallel_for *const hooks[] = { leave_one_out, one_twice, many_times };
+static void test_bad_parallel_for(void) {
+    static vmafgpu_parallel_for *const functions[] = { leave_one_out, one_twice, many_times };
     film f = film_make("texture+mix", 64, 48, 8, 2, 6);
     vmafgpu_config config = film_config(&f);
     pool_log log = { 0, 0 };
     vmafgpu *context;
     config.parallel_for_user = &log;
     for (int i = 0; i < 3; i++) {
-        snprintf(test_where, sizeof test_where, "bad hook %d", i);
-        config.parallel_for = hooks[i];
+        snprintf(test_where, sizeof test_where, "bad parallel_for %d", i);
+        config.parallel_for = functions[i];
         config.threads = 3;
         context = open_checked(&config);
         CHECK_INT(film_push(&f, context, 0), VMAFGPU_ERROR_SYSTEM);
@@ -330,7 +332,7 @@ static void test_bad_hooks(void) {
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_count(context), 0);
         vmafgpu_close(context);
-        config.threads = 1; /* one part needs no hook */
+        config.threads = 1; /* a single task does not use parallel_for */
         context = open_checked(&config);
         CHECK_INT(film_push(&f, context, 0), VMAFGPU_OK);
         vmafgpu_close(context);
@@ -338,7 +340,7 @@ static void test_bad_hooks(void) {
     film_free(&f);
 }
 
-/* Calls parts that do not exist beside those that do, and most of these first. */
+/* Calls task() with indices outside of the range, some before the valid ones. */
 static void beyond_count(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     task(arg, INT_MAX);
     task(arg, INT_MIN);
@@ -348,38 +350,38 @@ static void beyond_count(void *user, int count, void (*task)(void *arg, int inde
     backwards(user, 0, task, arg);
 }
 
-/* Memory whose ends are wide, of one known byte and looked at when it is freed. */
-typedef struct walls {
+/* An allocator that surrounds memory with bytes of a known value and checks them when the memory is freed. */
+typedef struct guards {
     int allocations, broken;
-} walls;
+} guards;
 
-enum { WALL = 1 << 20, WALL_BYTE = 0xa5 };
+enum { GUARD_SIZE = 1 << 20, GUARD_BYTE = 0xa5 };
 
-static void *walled_alloc(void *user, size_t size) {
-    walls *w = (walls *)user;
-    unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)WALL);
+static void *guarded_alloc(void *user, size_t size) {
+    guards *w = (guards *)user;
+    unsigned char *start = (unsigned char *)malloc(size + 2 * (size_t)GUARD_SIZE);
     if (!start)
         return NULL;
-    memset(start, WALL_BYTE, size + 2 * (size_t)WALL);
+    memset(start, GUARD_BYTE, size + 2 * (size_t)GUARD_SIZE);
     memcpy(start, &size, sizeof size);
     w->allocations++;
-    return start + WALL;
+    return start + GUARD_SIZE;
 }
 
-static void walled_free(void *user, void *pointer) {
-    walls *w = (walls *)user;
-    unsigned char *start = (unsigned char *)pointer - WALL;
+static void guarded_free(void *user, void *pointer) {
+    guards *w = (guards *)user;
+    unsigned char *start = (unsigned char *)pointer - GUARD_SIZE;
     size_t size, broken = 0;
     memcpy(&size, start, sizeof size);
-    for (size_t i = sizeof size; i < WALL; i++)
-        broken += start[i] != WALL_BYTE;
-    for (size_t i = 0; i < WALL; i++)
-        broken += start[WALL + size + i] != WALL_BYTE;
+    for (size_t i = sizeof size; i < GUARD_SIZE; i++)
+        broken += start[i] != GUARD_BYTE;
+    for (size_t i = 0; i < GUARD_SIZE; i++)
+        broken += start[GUARD_SIZE + size + i] != GUARD_BYTE;
     w->broken += broken > 0;
     free(start);
 }
 
-/* A part that does not exist is not run: it would write beside what the threads have. */
+/* A task with an index outside of the range must do nothing. It would write outside of the memory of the threads. */
 static void test_beyond_count(void) {
     static const char *const names[] = { "psnr",         "float_ssim",   "float_adm", "float_vif",
                                          "float_motion", "float_ansnr",  "ciede",     "psnr_hvs",
@@ -388,12 +390,12 @@ static void test_beyond_count(void) {
         film f = film_make_colour("texture+mix", 320, 240, 8, 420, 2, 6);
         vmafgpu_config config = film_config(&f);
         vmafgpu_feature_config feature;
-        walls g = { 0, 0 };
+        guards g = { 0, 0 };
         pool_log log = { 0, 0 };
         scores one, s;
         memset(&feature, 0, sizeof feature);
         feature.name = names[i];
-        snprintf(test_where, sizeof test_where, "parts beyond the count, %s", names[i] ? names[i] : "the model");
+        snprintf(test_where, sizeof test_where, "tasks beyond the count, %s", names[i] ? names[i] : "the model");
         config.backend = VMAFGPU_BACKEND_CPU;
         config.features = names[i] ? &feature : NULL;
         config.feature_count = names[i] != NULL;
@@ -402,8 +404,8 @@ static void test_beyond_count(void) {
         config.threads = 4;
         config.parallel_for = beyond_count;
         config.parallel_for_user = &log;
-        config.allocator.allocate = walled_alloc;
-        config.allocator.release = walled_free;
+        config.allocator.allocate = guarded_alloc;
+        config.allocator.release = guarded_free;
         config.allocator.user = &g;
         s = film_score(&f, &config);
         check_same_scores(&s, &one);
@@ -450,7 +452,7 @@ static void test_threads(void) {
     }
 }
 
-/* ---- pictures in one buffer ---- */
+/* ---- frames in one buffer ---- */
 
 static void test_one_buffer(void) {
     static const struct {
@@ -459,7 +461,7 @@ static void test_one_buffer(void) {
         vmafgpu_layout layout;
         int width, height, depth, bytes_per_sample;
         ptrdiff_t pitch, chroma_pitch;
-        size_t u, v, size; /* 0: there is none */
+        size_t u, v, size; /* 0 if there is no such plane */
     } ways[] = {
         { "I420", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608 },
         { "I420, odd", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983 },
@@ -501,7 +503,7 @@ static void test_one_buffer(void) {
         CHECK_INT(frame.pitch[2], ways[i].v ? ways[i].chroma_pitch : 0);
         CHECK_INT(vmafgpu_frame_size(&config, ways[i].pitch), ways[i].size);
     }
-    snprintf(test_where, sizeof test_where, "no such buffer");
+    snprintf(test_where, sizeof test_where, "invalid buffer");
     for (int i = 0; i < 6; i++) {
         static const struct {
             int width, height, bytes_per_sample;
@@ -517,12 +519,12 @@ static void test_one_buffer(void) {
     }
     CHECK(vmafgpu_frame_of(NULL, buffer, 0).data[0] == NULL);
     CHECK_INT(vmafgpu_frame_size(NULL, 0), 0);
-    /* the largest there is */
+    /* The largest frame. */
     config.width = config.height = 16384;
     config.bytes_per_sample = 2;
     config.chroma = VMAFGPU_CHROMA_444;
     CHECK_INT(vmafgpu_frame_size(&config, 0), 1610612736);
-    /* and it scores: colour film and one buffer are the same pictures */
+    /* A frame in one buffer has the same score as one with separate planes. */
     {
         film f = film_make_colour("bands+mix", 217, 181, 8, 420, 1, 3);
         const vmafgpu_feature_config chroma = { "speed_chroma", NULL };
@@ -558,12 +560,12 @@ static void test_one_buffer(void) {
     }
 }
 
-/* ---- nothing beside the samples is read ---- */
+/* ---- only samples are read ---- */
 
-/* Rows of bytes, each in pages of its own between pages that nobody may touch. */
+/* Rows of bytes, each in pages of its own. The pages between the rows are inaccessible. */
 typedef struct fence {
     unsigned char *memory;
-    size_t size, step, row, slack; /* from row to row; bytes of a row, and how far it is into its pages */
+    size_t size, step, row, slack; /* step and slack: distance of rows, and of a row from the start of its pages */
 } fence;
 
 static size_t page_size(void) {
@@ -576,7 +578,7 @@ static size_t page_size(void) {
 #endif
 }
 
-/* at_end: rows end where their pages do, else they begin there. */
+/* Allocates rows that end (at_end) or begin at the edge of their pages. */
 static fence fence_make(size_t row, size_t rows, int at_end) {
     const size_t page = page_size(), open = (row + page - 1) / page * page;
     fence f;
@@ -657,8 +659,8 @@ static void fenced_free(fenced *p) {
         fence_free(&p->planes[i]);
 }
 
-/* Every call that takes frames, on every level: a byte read beside a row ends the program. */
-static void test_rectangle(void) {
+/* Passes fenced frames to all calls that accept frames, on all instruction sets. A read outside of a row crashes. */
+static void test_guard_pages(void) {
     /* clang-format off */
     static const vmafgpu_feature_config all[] = {
         {"cambi", "full_ref=true"}, {"cambi", "enc_width=216:enc_height=160:topk=0.3"}, {"speed_chroma", NULL},
@@ -678,7 +680,7 @@ static void test_rectangle(void) {
     };
     /* clang-format on */
     static const struct {
-        unsigned mask; /* of levels; 25 leaves plain C */
+        unsigned mask; /* cpumask; 25 leaves plain C only */
         int threads, at_end, upside_down;
     } runs[] = { { 0, 1, 1, 0 }, { 0, 3, 0, 1 }, { 16, 1, 1, 1 }, { 16, 1, 0, 0 }, { 25, 1, 1, 0 }, { 25, 2, 0, 0 } };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -697,7 +699,7 @@ static void test_rectangle(void) {
         for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
             vmafgpu *contexts[2];
             scores s;
-            snprintf(test_where, sizeof test_where, "rectangle %dx%d, %d bits, layout %d, cpumask %u, %s%s",
+            snprintf(test_where, sizeof test_where, "guard pages, %dx%d, %d bits, layout %d, cpumask %u, %s%s",
                      ways[i].width, ways[i].height, ways[i].depth, (int)ways[i].layout, runs[k].mask,
                      runs[k].at_end ? "end" : "beginning", runs[k].upside_down ? ", upside down" : "");
             config.cpumask = runs[k].mask;
@@ -735,11 +737,11 @@ static void test_rectangle(void) {
 int main(void) {
     test_pitches();
     test_one_buffer();
-    test_rectangle();
+    test_guard_pages();
     test_layouts();
     test_bad_samples();
     test_bad_frames();
-    test_bad_hooks();
+    test_bad_parallel_for();
     test_beyond_count();
     test_threads();
     return test_end();

@@ -1,7 +1,7 @@
 #!/bin/sh
-# fuzz_api with a fixed seed; `make fuzz` runs it with fresh ones.
+# Runs fuzz_api with a fixed seed. `make fuzz` runs it with new seeds.
 #
-#     test/test_fuzz_api.sh BUILD          DEPTH=all: ten times as much
+#     test/test_fuzz_api.sh BUILD          DEPTH=all: ten times as many runs
 build=$1
 cpu=300
 gpu=80

@@ -1,10 +1,9 @@
-/* libvmaf's figures for real clips: per frame and pooled, as doubles, bit for bit. Those of golden/real are always
- * there. With a folder ../shared it is every value of every file of ../shared/golden that belongs to a model, and of
- * the files of other features the column of cambi; where libvmaf has no figures for a model, opening must fail with
- * a sentence. */
+/* Compares libvmaf's values for real clips, per frame and pooled, bit for bit. The clips in golden/real are always
+ * compared. If ../shared exists, all values of models in ../shared/golden are compared, and the column cambi in its
+ * files of features. If libvmaf has no values for a model and a clip, opening must fail with a message. */
 #include "golden.h"
 
-/* At least the figures of these models are there for each. */
+/* The clips and models in golden/real. */
 static const golden_clip real_clips[] = { { "seek_8b", NULL, NULL, 0, 0, 0, 0 },
                                           { "c422_10b", NULL, NULL, 0, 0, 0, 0 } };
 static const char *const real_models[] = { "vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_v1.0.16_3d0h" };
@@ -25,8 +24,8 @@ static const char *const models[] = { "vmaf_v0.6.1",
 enum { MODELS = sizeof models / sizeof models[0] };
 static int compared[MODELS]; /* clips per model */
 
-/* Scores the clip with a model, or only with the feature cambi; NULL, and a failed check, where that does not work.
- * Of a model that is refused the context comes back with the sentence. */
+/* Scores a clip with a model or, if `model` is NULL, with the feature cambi. If `refused` is set, checks that opening
+ * fails and returns the failed context. Returns NULL after a failed check. */
 static vmafgpu *score_clip(const golden_clip *clip, const char *model, int refused) {
     pair p;
     vmafgpu_frame frames[2];
@@ -60,11 +59,11 @@ static vmafgpu *score_clip(const golden_clip *clip, const char *model, int refus
     return context;
 }
 
-static int left_out(const golden_clip *clip, const char *name) {
+static int is_skipped(const golden_clip *clip, const char *name) {
     return clip->no_adm && (strstr(name, "adm") || strstr(name, "aim") || strncmp(name, "vmaf", 4) == 0);
 }
 
-/* Frame by frame: `"frameNum": i`, then `"name": value` for every column, in order. */
+/* Compares frames: `"frameNum": i`, followed by `"name": value` for each column, in order. */
 static const char *compare_frames(vmafgpu *context, const golden_clip *clip, const char *at, int *frames) {
     int columns = vmafgpu_column_count(context), column = columns;
     char name[128], what[96];
@@ -85,7 +84,7 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
             continue;
         }
         snprintf(test_where, sizeof test_where, "%s frame %d %.64s", what, *frames - 1, name);
-        if (CHECK_STR(vmafgpu_column_name(context, column), name) && !left_out(clip, name))
+        if (CHECK_STR(vmafgpu_column_name(context, column), name) && !is_skipped(clip, name))
             CHECK_VALUE(name, score.values[column], value);
         column++;
     }
@@ -93,7 +92,7 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
     return at;
 }
 
-/* `"name": {` and in it `"min": value` and the like, for every column. */
+/* Compares pooled values: `"name": {`, followed by `"min": value` and others. Returns the number of values. */
 static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char *at) {
     static const struct {
         const char *name;
@@ -116,7 +115,7 @@ static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char 
                 int column = vmafgpu_column_index(context, metric);
                 snprintf(test_where, sizeof test_where, "%.60s %.64s %s", what, metric, name);
                 CHECK_INT(vmafgpu_pool(context, column, pools[p].method, &got), VMAFGPU_OK);
-                if (!left_out(clip, metric))
+                if (!is_skipped(clip, metric))
                     CHECK_VALUE(metric, got, value);
                 count++;
             }
@@ -125,7 +124,7 @@ static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char 
     return count;
 }
 
-/* The model of a clip for which libvmaf has no figures: the picture is too small for its features. */
+/* Checks that a model is refused for a clip for which libvmaf has no values because the picture is too small. */
 static void compare_refused(const golden_clip *clip, const char *model) {
     vmafgpu *context = score_clip(clip, model, 1);
     CHECK_HAS(vmafgpu_last_error(context), "too small (");
@@ -133,7 +132,7 @@ static void compare_refused(const golden_clip *clip, const char *model) {
     vmafgpu_close(context);
 }
 
-/* Returns 1 if there are figures. */
+/* Compares the report of a model for a clip. Returns 0 if there is none. */
 static int compare_clip(const golden_clip *clip, const char *model) {
     char path[256], *text;
     vmafgpu *context;
@@ -159,7 +158,7 @@ static int compare_clip(const golden_clip *clip, const char *model) {
     return 1;
 }
 
-/* The column of cambi, which is there for most clips; returns 1 then. */
+/* Compares the column cambi, which most clips have. Returns 0 if there is none. */
 static int compare_cambi(const golden_clip *clip) {
     static const char key[] = "\"cambi\":";
     char path[256], *text;

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Runs test_gpu on all simulated GPUs: NVIDIA with 32 lanes (kernels for compute capability 8.0 and for 7.5) and with
-# 64 lanes, AMD with 32 and with 64 lanes, and a few groups with an old HIP runtime. With sanitizers there are fewer.
+# 64 lanes, AMD with 32 and with 64 lanes, and a few groups with an old HIP runtime. With sanitizers it runs fewer
+# groups and GPUs.
 #
-#     test/test_gpu.sh BUILD               DEPTH=all: every group on each
-#     test/test_gpu.sh BUILD GROUP...      these groups on each
+#     test/test_gpu.sh BUILD               DEPTH=all: every group on each GPU
+#     test/test_gpu.sh BUILD GROUP...      these groups on each GPU
 build=$1
 shift
 chosen=$*
@@ -11,7 +12,7 @@ libraries='cuda32 hip64'
 [ -n "$SANITIZE" ] || libraries="$libraries cuda64 hip32 hip64_old"
 for library in $libraries; do
     if [ ! -f "$build/test/libsimulated_$library.so" ]; then
-        echo 'skipped: the simulated GPU (it needs a C++17 compiler)'
+        echo 'skipped: simulated GPUs (they need a C++17 compiler)'
         echo '0 passed, 0 failed, 1 skipped'
         exit 0
     fi
@@ -21,11 +22,12 @@ root=$(cd "$build/test" && pwd)
 test/simulated/images.sh "$root" || exit 1
 
 mkdir -p "$root/logs"
-# Everything once for each vendor. The other GPUs have other kernels and lane counts, but the same host code: what their
-# kernels compute. Sanitizers, with which all takes six times as long, look for other things: once through each vendor.
+# One GPU of each vendor runs all groups. The other GPUs have other kernels and lane counts but the same host code, so
+# they only run the groups about results of kernels. Tests take six times as long with sanitizers, so each group then
+# runs for one vendor only.
 computes='equality v1 random sums noise partial illegal pixels'
 matrix=
-# What takes longest and is about what the host does for both.
+# The groups that take longest test host code that both vendors share.
 hip64='-orders -devices'
 hosts=
 if [ "$DEPTH" = all ]; then
@@ -48,7 +50,7 @@ fi
         echo "matrix cuda cuda32 simulated_80.ptx $matrix"
         echo "hip64 hip hip64 simulated.hsaco $hip64"
         [ -z "$hosts" ] || echo "hosts cuda cuda32 simulated_80.ptx $hosts"
-        if [ -x "$root/test_features" ]; then   # the same GPUs beside libvmaf's figures
+        if [ -x "$root/test_features" ]; then   # compares the same GPUs with values of libvmaf
             echo "golden cuda cuda32 simulated_75.ptx"
             [ -n "$SANITIZE" ] || echo "golden_amd hip hip64 simulated.hsaco"
         fi
@@ -59,7 +61,7 @@ fi
             echo "hip_old hip hip64_old simulated.hsaco equality caller_context images no_device memory"
         fi
     fi
-} | sed "s/ *$//" > "$root/logs/test_gpu.runs"   # xargs joins a line that ends in a blank with the next one
+} | sed "s/ *$//" > "$root/logs/test_gpu.runs"   # xargs would append the next line to a line that ends with a space
 
 # shellcheck disable=SC2016
 xargs -P "$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)" -L 1 sh -c '

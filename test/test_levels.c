@@ -1,8 +1,8 @@
-/* Vector code against plain C: each function of a level by itself, with guard bytes, and whole clips with each
- * instruction set switched off in turn. Where the machine lacks a level, that is said and nothing is claimed.
+/* Compares the vector code of each instruction set with plain C, bit for bit: single functions, with guard bytes, and
+ * whole clips. Instruction sets that the processor lacks are skipped with a message.
  *
- *     test_levels [bench]         with `bench` only functions, each with its time per sample: cycles of the time stamp
- *                                 counter, elsewhere nanoseconds; the least of many runs
+ *     test_levels [bench]         `bench` runs only the functions and prints the time per sample of each, the shortest
+ *                                 of many runs, in cycles of the time stamp counter or else in nanoseconds
  */
 #define _DEFAULT_SOURCE /* clock_gettime */
 #define VMAFGPU_IMPLEMENTATION
@@ -16,7 +16,7 @@ enum { ALL_OFF = 255 };
 
 enum { BENCH_WIDTH = 640, BENCH_BLOCKS = 352, BENCH_RUNS = 200 };
 
-static int bench_here; /* functions are to be timed */
+static int is_timing; /* whether BENCH() times functions */
 
 static uint64_t ticks(void) {
 #ifdef VMAFGPU__HAS_X86
@@ -32,22 +32,22 @@ static uint64_t ticks(void) {
 #endif
 }
 
-/* Times what comes after the number of samples, which is done again and again. */
+/* Runs the code behind `samples` repeatedly and prints its shortest time per sample. */
 #define BENCH(of, what, samples, ...) \
     do { \
         uint64_t least = UINT64_MAX; \
-        for (int run = 0; bench_here && run < BENCH_RUNS; run++) { \
+        for (int run = 0; is_timing && run < BENCH_RUNS; run++) { \
             const uint64_t begin = ticks(); \
             __VA_ARGS__; \
             const uint64_t took = ticks() - begin; \
             least = took < least ? took : least; \
         } \
-        if (bench_here) { \
+        if (is_timing) { \
             printf("%-8s %-24s %9.3f\n", (of)->name, (what), (double)least / (double)(samples)); \
         } \
     } while (0)
 
-/* As many as leave a level of their own: without AVX-512 the second is the first. */
+/* cpumasks that select different instruction sets. Without AVX-512, both select the same one. */
 static const unsigned masks[] = { 0, 16 };
 static size_t mask_count(void) {
     return vmafgpu__choose_level(masks[0]) == vmafgpu__choose_level(masks[1]) ? 1 : 2;
@@ -63,7 +63,7 @@ static uint32_t random_bits(void) {
 
 /* ---- clips ---- */
 
-/* A film at every mask, thread count and pitch, against plain C with one thread. */
+/* Scores a film with all masks and several numbers of threads, and compares it with plain C on one thread. */
 static void check_film(const char *what, int width, int height, int depth, const vmafgpu_model_config *models,
                        int model_count, const vmafgpu_feature_config *features, int feature_count) {
     film f = film_make(what, width, height, depth, 3, 5);
@@ -79,7 +79,7 @@ static void check_film(const char *what, int width, int height, int depth, const
     static int films;
     films++;
     for (size_t m = 0, count = mask_count(); m < count; m++) {
-        /* where all is slow films take one thread or many by turns */
+        /* where tests are slow, films use one thread or several in turn */
         const int step = test_depth() == TEST_FEW ? 4 : 2;
         for (int threads = step == 4 ? 1 + 2 * (films & 1) : 1; threads <= 3; threads += step) {
             config.cpumask = masks[m];
@@ -100,7 +100,7 @@ static const vmafgpu_model_config both_models[] = {
     { "vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL },
 };
 
-/* Options that take the vector code's rare paths, or keep it away. */
+/* Options that use rare paths of the vector code, or that it does not support. */
 static const vmafgpu_feature_config options[] = {
     { "vif", "vif_enhn_gain_limit=1.2:debug=true" },
     { "vif", "vif_enhn_gain_limit=1:vif_skip_scale0=true" },
@@ -120,12 +120,12 @@ static void test_clips(void) {
         "ramp+stretch", "flat+faint",   "black+grain", "white+same",  "texture+stretch"
     };
     static const int depths[] = { 8, 10, 12, 14, 16 };
-    /* around the lengths of vectors, of strips and of borders */
+    /* widths near multiples of vectors, of strips and of borders */
     static const int sizes[][2] = { { 16, 16 },  { 17, 19 },   { 31, 33 },  { 33, 16 },  { 47, 40 },  { 63, 50 },
                                     { 64, 64 },  { 65, 35 },   { 95, 48 },  { 112, 80 }, { 127, 51 }, { 128, 40 },
                                     { 129, 63 }, { 191, 37 },  { 223, 36 }, { 225, 41 }, { 240, 34 }, { 255, 44 },
                                     { 257, 35 }, { 449, 129 }, { 577, 301 } };
-    const size_t stride = test_depth() == TEST_FEW ? 3 : 1; /* each size and each content, not each with each */
+    const size_t stride = test_depth() == TEST_FEW ? 3 : 1; /* not all combinations of size and content */
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (size_t i = s % stride; i < sizeof whats / sizeof whats[0]; i += stride)
             check_film(whats[i], sizes[s][0], sizes[s][1], depths[(s + i + s * i / 10) % 5], both_models, 2, NULL, 0);
@@ -137,7 +137,7 @@ static void test_clips(void) {
 
 enum { MANY = 5 };
 
-/* Contexts that are pushed together against contexts of their own, three of `count` at a time. */
+/* Compares vmafgpu_push_many() on `count` contexts, which computes three at a time, with separate contexts. */
 static void check_many(const char *what, int width, int height, int depth, unsigned mask, int threads, int count) {
     film films[MANY];
     vmafgpu *contexts[MANY];
@@ -155,7 +155,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height,
              depth, mask, threads, count);
-    /* The second frame of the third context comes with a neighbour of its own: its history differs from then on. */
+    /* In the second frame the third context gets another reference, so its later motion differs from the others. */
     for (int frame = 0; frame < 4; frame++) {
         vmafgpu_frame reference = film_frame(&films[0], frame, CLIP_REFERENCE), distorted[MANY];
         for (int i = 0; i < count; i++)
@@ -193,7 +193,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
 }
 
-/* A sample that does not fit is found whosever it is, and the others' pairs are taken. */
+/* An illegal sample is found in the distorted frame of any context, and the other contexts accept their pairs. */
 static void check_many_illegal(void) {
     film f = film_make("texture+mix", 80, 60, 10, 1, 3);
     vmafgpu_config config = film_config(&f);
@@ -211,7 +211,7 @@ static void check_many_illegal(void) {
     }
     distorted[2] = distorted[1];
     distorted[1].data[0] = bad;
-    snprintf(test_where, sizeof test_where, "an illegal sample among many");
+    snprintf(test_where, sizeof test_where, "an illegal sample in push_many");
     CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(contexts[1]), "distorted");
     CHECK_STR(vmafgpu_last_error(contexts[0]), "");
@@ -236,7 +236,7 @@ static void check_many_illegal(void) {
     several[2] = NULL;
     CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is NULL");
-    for (int i = 0; i < 2; i++) { /* neither took a pair */
+    for (int i = 0; i < 2; i++) { /* no context has accepted a pair */
         CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_count(contexts[i]), 0);
     }
@@ -258,9 +258,9 @@ static void test_many(void) {
     check_many_illegal();
 }
 
-/* ---- what the levels leave behind: sums, images, low-pass bands ---- */
+/* ---- intermediate results: sums, images, low-pass bands ---- */
 
-/* Pushes one pair of random or structured samples, with the rest of each row of the next images marked. */
+/* Pushes one pair. Before that, fills the images of the later VIF scales with a pattern. */
 static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *reference,
                              const vmafgpu_frame *distorted) {
     vmafgpu *context = open_checked(config);
@@ -274,7 +274,7 @@ static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *
     return context;
 }
 
-static void check_leavings(const vmafgpu *got, const vmafgpu *expected) {
+static void check_intermediates(const vmafgpu *got, const vmafgpu *expected) {
     const int w = got->config.width, h = got->config.height;
     CHECK(memcmp(&got->cpu->workers[0].sums, &expected->cpu->workers[0].sums, sizeof(vmafgpu__sums)) == 0);
     for (int f = 0; f < 2; f++) {
@@ -316,15 +316,15 @@ static void check_samples(int w, int h, int depth, int kind) {
     config.bit_depth = depth;
     config.backend = VMAFGPU_BACKEND_CPU;
     for (int f = 0; f < 2; f++) {
-        /* Just as large as it must be, and the words at odd addresses. */
+        /* No bytes follow the samples, and words have odd addresses. */
         memory[f] = (uint8_t *)malloc(size + 1);
         test_need(memory[f] != NULL, "memory");
         frames[f].data[0] = memory[f] + bytes - 1;
         for (size_t i = 0; i < (size_t)w * (size_t)h; i++) {
             const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
             const uint32_t value = kind == 0   ? bits & top                                 /* noise */
-                                   : kind == 1 ? (bits & 1 ? top : 0)                       /* the hardest edges */
-                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top                /* squares, alike in both */
+                                   : kind == 1 ? (bits & 1 ? top : 0)                       /* maximum contrast */
+                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top                /* squares, same in both */
                                    : kind == 3 ? (x * top / (uint32_t)w + (bits & 3)) & top /* a gradient */
                                                : (uint32_t)f * top;
             uint8_t *at = memory[f] + bytes - 1 + i * (size_t)bytes;
@@ -339,7 +339,7 @@ static void check_samples(int w, int h, int depth, int kind) {
         config.cpumask = masks[m];
         snprintf(test_where, sizeof test_where, "kind %d, %dx%d %d bits, mask %u", kind, w, h, depth, masks[m]);
         vmafgpu *got = push_samples(&config, &frames[0], &frames[1]);
-        check_leavings(got, expected);
+        check_intermediates(got, expected);
         vmafgpu_close(got);
     }
     vmafgpu_close(expected);
@@ -347,13 +347,13 @@ static void check_samples(int w, int h, int depth, int kind) {
     free(memory[1]);
 }
 
-static void test_leavings(void) {
+static void test_intermediates(void) {
     for (int w = 16; w <= 300; w += w < 140 ? 1 : 7) {
         for (int kind = 0; kind < 5; kind++)
             check_samples(w, 16 + w % 37, 8 + (w + kind) % 9, kind);
         check_samples(w, 16 + w % 29, 8, w % 5);
     }
-    /* Noise over the whole range, at every size from 33 to 65. */
+    /* Noise over the whole range, for all sizes from 33 to 65. */
     for (int w = 33; w <= 65; w++)
         for (int depth = 8; depth <= 16; depth += depth < 12 ? 2 : 4)
             check_samples(w, 98 - w, depth, 0);
@@ -362,7 +362,7 @@ static void test_leavings(void) {
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
     }
-    /* Around the width of a strip, two and three of them: that of images of scale 1, too. */
+    /* Widths near one, two, three and four strips, also for images of scale 1. */
     for (int i = 0; i < 40; i++) {
         const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
         check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);
@@ -371,7 +371,7 @@ static void test_leavings(void) {
 
 /* ---- functions ---- */
 
-/* Two frames, bytes or words; beyond the width there are samples, too, which must not matter. */
+/* Two frames of bytes or words. The noise beyond the width must not change the result. */
 enum { ROWS = 19, MAX_WIDTH = 640, MARGIN = 64, LINE = MAX_WIDTH + 2 * MARGIN + 64, PITCH = 2 * (MAX_WIDTH + 64) + 1 };
 
 static void test_motion_rows(const vmafgpu__cpu_functions *functions, int w, int depth, int odd) {
@@ -438,11 +438,11 @@ static void test_functions(const vmafgpu__cpu_functions *functions) {
             test_motion_rows(functions, w, depth, w % 2);
 }
 
-/* ---- VIF and ADM, band by band ---- */
+/* ---- rows of VIF and ADM ---- */
 
 enum { BAND_DISTORTED = 3, BAND_GUARD = 256 };
 
-/* Memory of just this size between guards, and what all its bytes were. */
+/* Memory of exactly the size, between guards, filled with `fill`. */
 typedef struct block {
     unsigned char *memory, *bytes;
     size_t size;
@@ -470,7 +470,7 @@ static void block_free(block *b) {
     free(b->memory);
 }
 
-/* Rows of samples. What lies beside them is 0x5a before anybody writes. */
+/* Rows of samples. Bytes behind the samples of a row have the value 0x5a until they are written. */
 typedef struct image {
     block b;
     int w, h;
@@ -488,7 +488,7 @@ static image image_make(int w, int h, size_t element, ptrdiff_t pitch) {
     return r;
 }
 
-/* The same samples in rows first..end-1, and beyond column `touched` and outside these rows nothing. */
+/* Checks that rows first..end-1 are equal, and that nothing is written in other rows and from column `touched` on. */
 static void check_written(const image *got, const image *expected, int first, int end, int touched) {
     int same = 1, untouched = 1;
     for (int y = 0; y < got->h; y++) {
@@ -502,9 +502,9 @@ static void check_written(const image *got, const image *expected, int first, in
     CHECK(untouched);
 }
 
-/* Samples of a kind: noise over the whole range; only the ends of it; squares; a gradient; black and white, by the
- * side; a still picture with one bright sample; chequers with noise in the distorted frame, where ADM's products of
- * zeros have signs. */
+/* Returns a sample of a kind of picture: 0 noise over the whole range, 1 only the lowest and the highest value, 2
+ * squares, 3 a gradient, 4 a black reference and white distorted frames, 5 chequers with noise in the distorted frame,
+ * for which ADM computes products that are 0 or -0, 6 uniform with one bright sample. */
 enum { KINDS = 7 };
 static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
     const uint32_t bits = random_bits() >> 3;
@@ -519,7 +519,7 @@ static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top)
     }
 }
 
-/* A picture as a frame has it. Beside the samples lies noise. */
+/* Returns a picture in the layout of a frame, with noise behind the samples of each row. */
 static image picture_make(int kind, int side, int w, int h, int depth) {
     const size_t bytes = depth > 8 ? 2 : 1;
     const uint32_t top = (1u << depth) - 1;
@@ -535,7 +535,7 @@ static image picture_make(int kind, int side, int w, int h, int depth) {
     return r;
 }
 
-/* VIF of all scales, each from the scalar function's pictures. */
+/* Compares VIF at all scales. The input of each scale is the output of the scalar code. */
 static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count,
                            int threads) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
@@ -586,7 +586,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             snprintf(test_where, sizeof test_where, "%s vif_rows %.200s, scale %d, rows %d to %d", level->name, what,
                      scale, first, end);
             sides[k]->vif->rows(&job, to);
-            if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
+            if (k == 0 && is_timing && (scale == 0 || !is_wide)) {
                 char name[32];
                 snprintf(name, sizeof name, "vif_rows scale %d%s", scale, scale ? "" : is_wide ? " words" : " bytes");
                 BENCH(level, name, w * (end - first), level->vif->rows(&job, to));
@@ -601,7 +601,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             check_written(&next[1][i], &next[0][i], has_next ? first / 2 : 0, has_next ? end / 2 : 0, w / 2);
             block_free(&next[0][i].b);
         }
-        /* The next scale needs whole pictures: rows that nobody wrote are as good as others. */
+        /* The next scale needs a whole picture. Rows that no call has written contain the fill pattern. */
         for (int i = 0; i <= count; i++) {
             if (scale)
                 block_free(&now[i].b);
@@ -612,7 +612,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         block_free(&now[i].b);
 }
 
-/* ADM likewise. */
+/* Compares ADM at all scales in the same way. */
 static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;
@@ -658,7 +658,7 @@ static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
                 check_written(&low[k][i], &low[k][i], 0, has_low ? cut : 0, (int)vmafgpu__padded(g.w));
             if (cut < g.h)
                 sides[k]->adm->rows(&task, cut, g.h, sums[k]);
-            if (k == 0 && bench_here && (scale == 0 || !is_wide)) {
+            if (k == 0 && is_timing && (scale == 0 || !is_wide)) {
                 char name[32];
                 vmafgpu__adm_sums unused[BAND_DISTORTED];
                 memset(unused, 0, sizeof unused);
@@ -722,14 +722,14 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
 
 static void test_bands(const vmafgpu__cpu_functions *level) {
     static const int depths[] = { 8, 10, 12, 16, 9, 14 };
-    /* every size from 33 to 65, at which a wrap was met elsewhere, with the largest values that there are */
+    /* all sizes from 33 to 65, where sums can wrap around, with the largest values */
     for (int w = 33; w <= 65; w++) {
         for (int i = 0; i < 4; i++) {
             check_bands(level, 0, w, 33 + (w * 7 + i * 11) % 33, depths[i], 0, 1);
             check_bands(level, 1, w, 33 + (w * 5 + i * 13) % 33, depths[i], i == w % 4, 1);
         }
     }
-    /* around the lengths of vectors, and of strips */
+    /* widths near multiples of vectors and of strips */
     for (int w = 16; w <= 140; w++) {
         for (int kind = 0; kind < KINDS; kind++) {
             check_bands(level, kind, w, 16 + (w * 3 + kind) % 37, depths[(w + kind) % 6], kind == w % 6,
@@ -742,12 +742,12 @@ static void test_bands(const vmafgpu__cpu_functions *level) {
     }
 }
 
-/* ---- CAMBI and SpEED, function by function ---- */
+/* ---- functions of CAMBI and SpEED ---- */
 
 enum { GUARD_BYTES = 64, LINE_BYTES = 8 * 1024 };
 
-/* A line between guards: what a function writes must be `length` elements of it, and may be all up to the next
- * multiple of CHUNK. */
+/* A line between guards. A function must write `length` elements, and can also write up to the next multiple of
+ * VMAFGPU__CHUNK. */
 typedef struct line {
     unsigned char bytes[GUARD_BYTES + LINE_BYTES + GUARD_BYTES];
 } line;
@@ -766,7 +766,7 @@ static void check_line(const line *got, const line *expected, int length, size_t
     CHECK(guarded);
 }
 
-/* Samples below 2^depth: noise, few values side by side, steps, or nearly all alike. */
+/* Fills a row with samples below 2^depth. Kinds: noise, two values, steps, nearly uniform. */
 static void fill_words(uint16_t *row, int count, int depth, int kind) {
     const uint32_t top = (1u << depth) - 1, start = random_bits();
     for (int x = 0; x < count; x++) {
@@ -820,7 +820,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     }
     f->flat_row(a, b, w, (uint8_t *)line_clear(&got));
     plain->flat_row(a, b, w, (uint8_t *)line_clear(&expected));
-    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* zeros beyond the row as well */
+    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* including the zeros behind the row */
     BENCH(level, "cambi flat_row", w, f->flat_row(a, b, w, marks));
     memcpy(line_clear(&got), bytes[0], (size_t)w);
     memcpy(line_clear(&expected), bytes[0], (size_t)w);
@@ -870,7 +870,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
         variant.bins = 1 + (int)(random_bits() % 600);
         f->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&got));
         plain->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&expected));
-        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* nothing beyond the row */
+        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* including the padding behind the row */
         if (base == 0)
             BENCH(level, "cambi code_row", w, f->code_row(&variant, a, bytes[0], w, out));
     }
@@ -890,7 +890,7 @@ static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_
     CHECK(same);
 }
 
-/* w: columns of a plane, blocks in a row. */
+/* Compares the functions of SpEED. `w` is the width of a plane or the number of blocks in a row. */
 static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, WIDE = 448, HIGH = 16 };
     const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_level_scalar;
@@ -951,7 +951,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         ones[i % WIDE] = 1;
     }
     for (int places = 1; places <= 5; places++) {
-        const int h = 4 + w % 5, dx = w % 9 - 4; /* h + 4 + 4 rows at most */
+        const int h = 4 + w % 5, dx = w % 9 - 4; /* at most h + 4 + 4 rows */
         const double *other = places < 5 ? wide + (5 - places) * WIDE + 4 + dx : ones;
         memset(sums, 0, sizeof sums);
         f->column_sums(wide + 4, other, WIDE, places < 5 ? WIDE : 0, w, h, places, sums[0], WIDE);
@@ -980,7 +980,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         f->multiply(&a, first, rows, WIDE, w, out[0]);
         plain->multiply(&a, first, rows, WIDE, w, out[1]);
         for (int r = 0; r < SIDE; r++) {
-            const int end = (int)vmafgpu__padded(w); /* what comes after that is not touched */
+            const int end = (int)vmafgpu__padded(w); /* the columns from here on are not written */
             CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
             CHECK(memcmp(out[0] + r * WIDE + end, out[1] + r * WIDE + end, sizeof(float) * (size_t)(WIDE - end)) == 0);
         }
@@ -1000,7 +1000,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         f->rank_two(&result[0], first, vectors[0], vectors[1]);
         plain->rank_two(&result[1], first, vectors[0], vectors[1]);
         check_matrix(&result[0], &result[1], first);
-        for (int r = 0; r < SIDE; r++) /* what is before `first` */
+        for (int r = 0; r < SIDE; r++) /* rows and columns before `first` are not written */
             CHECK(memcmp(result[0].at[r], a.at[r], sizeof(float) * (size_t)(r < first ? SIDE : first)) == 0);
         if (first == 0)
             BENCH(level, "speed rank_two", SIDE * SIDE, f->rank_two(&result[0], 0, vectors[0], vectors[1]));
@@ -1026,7 +1026,7 @@ static void test_v1_functions(const vmafgpu__cpu_functions *level) {
         test_speed_rows(level, w);
 }
 
-/* ---- features in float, and psnr, function by function ---- */
+/* ---- functions of float features and psnr ---- */
 
 enum { FLOAT_PITCH = 640, FLOAT_LINES = 2 * VMAFGPU__FLOAT_REACH + VMAFGPU__FLOAT_ROWS };
 
@@ -1039,7 +1039,7 @@ static void check_rows_of(const line *got, const line *expected, int count, int 
         check_line(&got[i], &expected[i], w, sizeof(float));
 }
 
-/* Samples less 128, in rows with margins. */
+/* Fills rows, including their margins, with samples minus 128. */
 static void fill_samples(float (*rows)[FLOAT_PITCH], int count, int kind) {
     for (int i = 0; i < count * FLOAT_PITCH; i++) {
         rows[i / FLOAT_PITCH][i % FLOAT_PITCH] =
@@ -1139,7 +1139,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_rows_of(got, expected, 2, w);
 }
 
-/* Sums of whole rows, against their formulas; kind 1: as far apart as samples can be. */
+/* Compares sums of rows with their formulas. Kind 1 has the largest differences. */
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
     static uint16_t words[2][WIDEST];
@@ -1188,7 +1188,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The c-values above 0 of a scale, from the smallest. */
+/* Returns the positive c-values of a scale in ascending order. */
 static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
     size_t length;
     const float *list = vmafgpu__cambi_found(v, 0, scale, &length);
@@ -1227,8 +1227,8 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     }
 }
 
-/* Kinds: steps, a gradient with little noise, two values in patches, a picture all alike, small patches far apart
- * with a few other samples, whose c-values have many more bits behind the point. */
+/* Compares CAMBI. Kinds of pictures: 0 steps, 1 a gradient with little noise, 2 patches of two values, 3 uniform, 4
+ * small patches with large steps and a few other samples, whose c-values have many more fractional bits. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = { "cambi", options };
     vmafgpu_config config;
@@ -1293,18 +1293,18 @@ static void test_banding(void) {
     for (int w = 216; w <= 345; w++)
         check_banding(w, 216 + w % 41, 8 + w % 9, w % 4, ways[w % 4]);
     for (int i = 0; i < 20; i++) {
-        check_banding(302 + i, 231 + i, 8 + i % 5, i % 4, ways[4]); /* another size than the frame's */
+        check_banding(302 + i, 231 + i, 8 + i % 5, i % 4, ways[4]); /* enc_width and enc_height differ from the frame */
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
-    /* A sum that the reference rounds on the way, in an order of its own. */
+    /* libvmaf rounds this sum in its own order of additions. */
     check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
     check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");
     check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
 }
 
-/* Whole clips with a model of v1. */
+/* Compares whole clips with v1 models. */
 static void test_v1_clips(void) {
     static const char *const whats[] = { "bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash" };
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160" };
@@ -1336,7 +1336,7 @@ static void test_v1_clips(void) {
     }
 }
 
-/* Every function of a level against the scalar ones. */
+/* Compares all functions of an instruction set with the scalar ones. */
 static void test_level(const vmafgpu__cpu_functions *level) {
     test_functions(level);
     test_v1_functions(level);
@@ -1344,9 +1344,9 @@ static void test_level(const vmafgpu__cpu_functions *level) {
     test_bands(level);
 }
 
-/* Every function of a level at one width, with its time. */
+/* Times all functions of an instruction set at one width. */
 static void bench_level(const vmafgpu__cpu_functions *level) {
-    bench_here = 1;
+    is_timing = 1;
     for (int depth = 8; depth <= 10; depth += 2) {
         test_motion_rows(level, BENCH_WIDTH, depth, 0);
         check_bands(level, 0, BENCH_WIDTH, 96, depth, 0, 1);
@@ -1354,7 +1354,7 @@ static void bench_level(const vmafgpu__cpu_functions *level) {
     test_cambi_rows(level, BENCH_WIDTH, 0);
     test_speed_rows(level, BENCH_BLOCKS);
     test_float_rows(level, FLOAT_PITCH - 2 * VMAFGPU__MARGIN, 0);
-    bench_here = 0;
+    is_timing = 0;
 }
 
 int main(int argc, char **argv) {
@@ -1375,12 +1375,12 @@ int main(int argc, char **argv) {
         else
             test_skip(known[i].functions->name);
     __builtin_cpu_init();
-    snprintf(test_where, sizeof test_where, "what the compiler's library says of the processor");
+    snprintf(test_where, sizeof test_where, "the processor's features according to the compiler");
     CHECK_INT(vmafgpu__has_level(VMAFGPU__AVX2), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                                                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"));
 #elif defined(__x86_64__) && defined(__GNUC__) && !defined(VMAFGPU_NO_SIMD)
     snprintf(test_where, sizeof test_where, "vector code for this processor");
-    CHECK(!"there is none");
+    CHECK(!"the build contains no vector code");
 #endif
 #ifdef VMAFGPU__HAS_NEON
     levels[count++] = &vmafgpu__functions_neon;
@@ -1395,7 +1395,7 @@ int main(int argc, char **argv) {
         test_level(levels[i]);
     test_banding();
     test_v1_clips();
-    test_leavings();
+    test_intermediates();
     test_many();
     test_clips();
     return test_end();

@@ -97,9 +97,9 @@ done
 check 'make install-libvmaf' [ $? -eq 0 ]
 (cd "$work/prefix" && find . ! -type d | LC_ALL=C sort) > "$work/installed"
 # shellcheck disable=SC2086
-printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h include/libvmaf/model.h \
-    include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc \
-    $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
+printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h \
+    include/libvmaf/model.h include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so \
+    lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
 same 'installed files' "$work/expected" "$work/installed"
 printf '#include <libvmaf/version.h>\n%s %s %s\n' \
     VMAF_API_VERSION_MAJOR VMAF_API_VERSION_MINOR VMAF_API_VERSION_PATCH > "$work/version.c"
@@ -108,13 +108,16 @@ check 'version of the interface' [ "$("$CC" -E -P -I"$work/prefix/include" "$wor
 cp -R "$work/prefix" "$work/gone"
 "$MAKE" uninstall-libvmaf BUILD="$work/built" CC="$CC" DESTDIR="$work" PREFIX=/gone > "$work/log" 2>&1
 check 'make uninstall-libvmaf' [ $? -eq 0 ]
-check 'make uninstall-libvmaf leaves no files' [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' -o -name 'vmafgpu*')" ]
+check 'make uninstall-libvmaf leaves no files' \
+    [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' -o -name 'vmafgpu*')" ]
 
 # CFLAGS are also used for linking, as -flto requires. If the library is not installed in PREFIX/lib, the folder of the
 # kernels is compiled in.
-"$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' > "$work/log" 2>&1
+"$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' \
+    > "$work/log" 2>&1
 check 'CFLAGS when the shared library is linked' grep -q -- '-shared -O1 -fno-such ' "$work/log"
-"$MAKE" -n -W examples/libvmaf/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a LIBDIR=/a/lib64 > "$work/log" 2>&1
+"$MAKE" -n -W examples/libvmaf/libvmaf.c "$work/built/libvmaf.o" BUILD="$work/built" CC="$CC" PREFIX=/a \
+    LIBDIR=/a/lib64 > "$work/log" 2>&1
 check 'folder of the kernels' grep -q 'VMAFGPU_KERNEL_FOLDER=.*"/a/lib/vmafgpu"' "$work/log"
 
 sed -n 's/^VMAF_API .*[ *]\(vmaf_[a-z_0-9]*\)(.*/\1/p' examples/libvmaf/libvmaf.h | LC_ALL=C sort > "$work/declared"
@@ -195,7 +198,8 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     export VMAFGPU_BACKEND
     with "$work/lib" cuda.cpu "$work/client" cuda
     unset VMAFGPU_BACKEND
-    check 'VMAFGPU_BACKEND=cpu: device pictures are copied' grep -q 'copied to host memory (VMAFGPU_BACKEND' "$work/cuda.cpu.errors"
+    check 'VMAFGPU_BACKEND=cpu: device pictures are copied' \
+        grep -q 'copied to host memory (VMAFGPU_BACKEND' "$work/cuda.cpu.errors"
     check 'VMAFGPU_BACKEND=cpu: no GPU' [ "$(grep -c 'computes on cuda' "$work/cuda.cpu.errors")" -eq 0 ]
     for wrong in VMAFGPU_BACKEND=fpga VMAFGPU_THREADS=many; do
         env "$wrong" LD_LIBRARY_PATH="$work/lib" "$work/client" cuda > "$work/wrong" 2>&1
@@ -203,7 +207,8 @@ if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     done
     rm "$work/lib/vmafgpu/vmafgpu_kernels.nvidia"
     with "$work/lib" cuda.bare "$work/client" cuda
-    check 'no kernels: device pictures are copied' grep -q 'copied to host memory (the GPU cannot be used' "$work/cuda.bare.errors"
+    check 'no kernels: device pictures are copied' \
+        grep -q 'copied to host memory (the GPU cannot be used' "$work/cuda.bare.errors"
 else
     skip 'the simulated GPU (no C++17 compiler)'
 fi

@@ -1,4 +1,4 @@
-/* Scores while a game or a stream runs: a pair's score with the pair itself, pushes that do not wait. */
+/* config.live: the score of a pair is available after its push. Also tests vmafgpu_try_push() and maps. */
 #include "scoring.h"
 
 static vmafgpu_feature_config feature(const char *name, const char *options) {
@@ -8,8 +8,7 @@ static vmafgpu_feature_config feature(const char *name, const char *options) {
     return f;
 }
 
-/* Options that look back and ahead in every way there is; speed_temporal and the like look at nothing that comes
- * later. */
+/* Options with all kinds of dependencies on earlier and later frames. speed_temporal depends on earlier frames only. */
 static const struct {
     const char *name, *options;
 } cases[] = {
@@ -46,7 +45,7 @@ static void test_scores(void) {
         column = vmafgpu_model_column(context, 0);
         for (int i = 0; i < FRAMES && context; i++) {
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
-            CHECK_INT(vmafgpu_score_count(context), i + 1); /* here it is */
+            CHECK_INT(vmafgpu_score_count(context), i + 1); /* available at once */
             if (CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK)) {
                 CHECK_INT(score.index, i);
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
@@ -55,7 +54,7 @@ static void test_scores(void) {
             }
             CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
         }
-        CHECK(differ > 0); /* from those with the following frame */
+        CHECK(differ > 0); /* without config.live the scores depend on the following frame */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
         CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MEAN, &mean), VMAFGPU_OK);
@@ -67,7 +66,7 @@ static void test_scores(void) {
     }
 }
 
-/* Seeds count as frames before; a tail changes nothing; the first sample of several; a single pair as ever. */
+/* Preceding frames affect the scores and following frames do not. Also tests subsampling and single pairs. */
 static void test_segments(void) {
     enum { FRAMES = 6 };
     film f = film_make("texture+mix", 48, 40, 8, FRAMES, 11);
@@ -105,7 +104,7 @@ static void test_segments(void) {
     film_free(&f);
 }
 
-/* On the CPU there is no queue; what a push refuses is refused here, too. */
+/* The CPU has no queue, so vmafgpu_try_push() works like vmafgpu_push() and refuses the same pairs. */
 static void test_try_push(void) {
     enum { FRAMES = 70 };
     film f = film_make("texture+mix", 33, 35, 8, 4, 12);
@@ -136,7 +135,7 @@ static void test_try_push(void) {
     film_free(&f);
 }
 
-/* A map with each score: those of the pair as a base of edits. */
+/* A requested map has the values that vmafgpu_edit_blocks() returns for the pair. */
 static void test_maps(void) {
     static const struct {
         const char *what;
@@ -192,7 +191,7 @@ static void test_maps(void) {
             CHECK_INT(vmafgpu_next_score(plain, &score[1]), VMAFGPU_OK);
             check_row(score[0].values, score[1].values, vmafgpu_column_count(plain));
             CHECK(map[count] == -7);
-            if (i == 2) { /* nobody asked for one */
+            if (i == 2) { /* no map was requested */
                 CHECK(map[0] == -7);
                 continue;
             }
@@ -217,33 +216,34 @@ static void test_maps(void) {
     }
 }
 
-typedef struct hook {
-    int calls, left_out; /* the one that does nothing */
-} hook;
+typedef struct pool {
+    int calls, left_out; /* left_out: the call that runs no tasks */
+} pool;
 
-static void run_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
-    hook *h = (hook *)user;
-    for (int i = 0; i < count && h->calls != h->left_out; i++)
+static void run_tasks(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    pool *p = (pool *)user;
+    for (int i = 0; i < count && p->calls != p->left_out; i++)
         task(arg, i);
-    h->calls++;
+    p->calls++;
 }
 
-/* A hook that leaves a call out: the push fails, or, where it was the map's, the map is there all the same. */
-static void test_map_hook(void) {
+/* config.parallel_for runs no tasks in one of its calls. If this was a call for the map, the map is still complete;
+ * otherwise the push fails. */
+static void test_map_parallel_for(void) {
     film f = film_make("texture+mix", 96, 88, 8, 1, 3);
     vmafgpu_config config = film_config(&f);
     float expected[36], map[36];
     int failed = 0, fine = 0;
-    snprintf(test_where, sizeof test_where, "maps and a hook");
+    snprintf(test_where, sizeof test_where, "maps and parallel_for");
     config.live = 1;
     config.map_block_size = 16;
     config.threads = 2;
-    config.parallel_for = run_parts;
+    config.parallel_for = run_tasks;
     for (int left_out = -1; left_out < 20; left_out++) {
-        hook h = { 0, 0 };
+        pool p = { 0, 0 };
         vmafgpu *context;
-        h.left_out = left_out;
-        config.parallel_for_user = &h;
+        p.left_out = left_out;
+        config.parallel_for_user = &p;
         context = open_checked(&config);
         CHECK_INT(vmafgpu_map_blocks(context, NULL, NULL), 36);
         memset(map, 0, sizeof map);
@@ -253,7 +253,7 @@ static void test_map_hook(void) {
         } else if (left_out < 0) {
             memcpy(expected, map, sizeof map);
         } else {
-            fine += h.calls > left_out;
+            fine += p.calls > left_out;
             CHECK(memcmp(map, expected, sizeof map) == 0);
         }
         vmafgpu_close(context);
@@ -269,13 +269,13 @@ static void check_refused(const vmafgpu_config *config, vmafgpu_result expected,
     vmafgpu_close(context);
 }
 
-static void test_map_rules(void) {
+static void test_map_errors(void) {
     film f = film_make("texture+mix", 48, 40, 8, 1, 11);
     const vmafgpu_config plain = film_config(&f);
     vmafgpu_config config = plain;
     vmafgpu_feature_config psnr = feature("psnr", NULL), vif = feature("vif", NULL);
     vmafgpu *context;
-    snprintf(test_where, sizeof test_where, "maps' rules");
+    snprintf(test_where, sizeof test_where, "errors of maps");
     config.map_block_size = 16;
     check_refused(&config, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: requires config.live (16)");
     config.live = 1;
@@ -310,7 +310,7 @@ int main(void) {
     test_segments();
     test_try_push();
     test_maps();
-    test_map_hook();
-    test_map_rules();
+    test_map_parallel_for();
+    test_map_errors();
     return test_end();
 }

@@ -1,21 +1,21 @@
-/* The caller's allocator: every allocation may fail, and then there is a result code, no leak, a context that can still
- * be used or closed, and the right scores when the same pair is pushed again. */
+/* The caller's allocator. Each allocation can fail. The call must then return an error, and no memory may leak. The
+ * context can still be used or closed, and the scores are correct if the same pair is pushed again. */
 #include "scoring.h"
 
-/* An allocator that fills what it gives with rubbish, guards both ends, counts, and fails on demand. */
+/* An allocator that fills memory with a pattern, guards its end, counts, and fails on demand. */
 typedef struct ledger {
     long live, total;
     size_t bytes;
-    long fail_at; /* the n-th allocation from now fails, counting from 0; below 0: none */
-    int fail_all; /* and so do all after it */
+    long fail_at; /* number of allocations until one fails; negative if none fails */
+    int fail_all; /* all later allocations fail, too */
     long damaged;
 } ledger;
 
 typedef struct block {
     union {
         size_t size;
-        long double align; /* what follows is aligned for any type, as malloc's memory is */
-        long double room[2];
+        long double align; /* aligns the memory behind the block for any type */
+        long double space[2];
     } u;
 } block;
 
@@ -74,7 +74,7 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-/* Opens with every allocation failing in turn, that one or all from it on, until all were given. */
+/* Opens a context while the n-th allocation fails, or all from the n-th on, for each n until opening succeeds. */
 static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int all = 0; all <= 1; all++) {
@@ -98,8 +98,8 @@ static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
                 CHECK(!opened || vmafgpu_host_memory(context) == l.bytes);
                 vmafgpu_close(context);
                 check_all_returned(&l);
-                test_need(n < 1000, "open never works");
-                CHECK(!opened || n > 0); /* something did fail */
+                test_need(n < 1000, "open always fails");
+                CHECK(!opened || n > 0); /* at least one allocation failed */
             }
         }
     }
@@ -127,8 +127,7 @@ static void test_open(int width, int height, const char *second) {
     film_free(&f);
 }
 
-/* All that is measured by itself, and what works in the frame's pieces beside it, some with more memory for their
- * options. */
+/* All standalone features, speed_chroma and cambi, some with options that need more memory. */
 static vmafgpu_feature_config everything[] = { { "speed_temporal", NULL },
                                                { "psnr", "enable_mse=true:enable_apsnr=true" },
                                                { "psnr_hvs", NULL },
@@ -147,7 +146,7 @@ static vmafgpu_feature_config everything[] = { { "speed_temporal", NULL },
                                                { "cambi", "full_ref=true" } };
 enum { EVERYTHING = sizeof everything / sizeof everything[0] };
 
-static void ask_for_everything(vmafgpu_config *config) {
+static void request_everything(vmafgpu_config *config) {
     config->features = everything;
     config->feature_count = EVERYTHING;
     config->features_only = 1;
@@ -198,15 +197,15 @@ static void test_push(void) {
         push_with_failure(&f, &config, &whole, n, &grown);
     }
     CHECK(grown > 0);
-    CHECK(grown < 100); /* the list grows in ever larger steps */
+    CHECK(grown < 100); /* the list grows by increasing amounts */
 
-    /* Close with memory refused for good: a push fails, and nothing is lost. */
+    /* All allocations fail from now on: a push fails, and the earlier scores remain available. */
     {
         ledger l = ledger_none();
         vmafgpu *context;
         vmafgpu_score score;
         int taken = 0;
-        snprintf(test_where, sizeof test_where, "no memory for good");
+        snprintf(test_where, sizeof test_where, "all allocations fail");
         config.allocator = allocator_of(&l);
         context = open_checked(&config);
         l.fail_at = 0;
@@ -227,17 +226,17 @@ static void test_push(void) {
     film_free(&f);
 }
 
-/* With every feature: each allocation of open fails, and each that pushing, if it takes any, adds to that. */
+/* All features: each allocation of open fails, and then each allocation of a push, if there are any. */
 static void test_everything(void) {
     film f = film_make_colour("texture+mix", 217, 177, 8, 444, 3, 1);
     vmafgpu_config config = film_config(&f);
     scores whole;
     long grown = 1;
-    ask_for_everything(&config);
+    request_everything(&config);
     open_with_failures(&f, &config);
     whole = film_score(&f, &config);
     for (long n = 0; n < grown; n++) {
-        snprintf(test_where, sizeof test_where, "everything, push, allocation %ld fails", n);
+        snprintf(test_where, sizeof test_where, "all features, push, allocation %ld fails", n);
         push_with_failure(&f, &config, &whole, n, &grown);
     }
     scores_free(&whole);
@@ -251,7 +250,7 @@ static void ignore_score(void *user, const vmafgpu_score *score) {
     (void)score;
 }
 
-static void test_fixed(void) {
+static void test_fixed_memory(void) {
     film f = film_make("texture+mix", 16, 16, 8, 600, 2);
     vmafgpu_config config = film_config(&f);
     ledger l = ledger_none();
@@ -276,7 +275,7 @@ static void test_fixed(void) {
     vmafgpu_close(context);
     check_all_returned(&l);
 
-    /* reset keeps the memory: the second run of a clip takes no more */
+    /* vmafgpu_reset() keeps the memory, so the second clip needs no allocations */
     snprintf(test_where, sizeof test_where, "reset keeps memory");
     l = ledger_none();
     config.discard_scores = 0;
@@ -295,7 +294,7 @@ static void test_fixed(void) {
     film_free(&f);
 }
 
-/* Threads cost little, whatever their number: with two frames' luma the largest common picture stays below 100 MB. */
+/* Threads need little memory: a 4K context with up to 256 threads needs less than 100 MB together with two frames. */
 static void test_threads(void) {
     static const unsigned masks[] = { 0, 16, 255 };
     const size_t two_frames = (size_t)2 * 3840 * 2160 * 2;
@@ -373,10 +372,10 @@ static void test_model_parse(void) {
         CHECK_INT(result, done ? VMAFGPU_OK : VMAFGPU_ERROR_MEMORY);
         CHECK((model != NULL) == (result == VMAFGPU_OK));
         CHECK((error[0] != 0) == (result != VMAFGPU_OK));
-        CHECK_INT(l.live, done ? 1 : 0); /* one allocation, as promised */
+        CHECK_INT(l.live, done ? 1 : 0); /* a model is one allocation */
         vmafgpu_model_release(model);
         check_all_returned(&l);
-        test_need(n < 100, "the model is never parsed");
+        test_need(n < 100, "parsing always fails");
     }
     vmafgpu_model_release(NULL);
 }
@@ -386,7 +385,7 @@ int main(void) {
     test_open(96, 216, "vmaf_v1.0.16_3d0h");
     test_push();
     test_everything();
-    test_fixed();
+    test_fixed_memory();
     test_threads();
     test_percentile();
     test_model_parse();

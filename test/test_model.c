@@ -1,10 +1,10 @@
-/* Models from JSON: what is read, what is refused, that the built-in figures are those of the files, and the arithmetic
- * of a prediction against a straightforward one. */
+/* Models from JSON: parsing, errors, the built-in models against their files, and predictions against a simple
+ * implementation. */
 #include <locale.h>
 #include <math.h>
 #include "scoring.h"
 
-/* A small model with everything in it; the %s are: transform, chroma correction, support vectors' header and lines. */
+/* A small model that uses all fields. %s is the place of a transform. */
 /* clang-format off */
 static const char whole_text[] =
     "{\"param_dict\": {\"C\": 4.0, \"nested\": [1, [2, {\"a\": null}], true, false, \"\\u0041\\n\\\"\"]},\n"
@@ -159,7 +159,7 @@ static void test_prediction(void) {
     film_free(&f);
 }
 
-/* The figures of the small model, with the polynomial that only goes up. */
+/* Checks the fields of the small model with transforms[3]. */
 static void check_fields(const vmafgpu_model *model) {
     const vmafgpu_svm *s = &model->svms[0];
     CHECK_STR(model->name, "mine");
@@ -202,12 +202,11 @@ static void test_fields(void) {
 
 /* ---- refusals ---- */
 
-/* A text that must not be read, with words that the sentence must have; a crash or a sanitizer's word is what this
- * looks for as much as the code. */
+/* Checks that a text is refused, with `words` in the message. It must not crash or read outside of the text. */
 static void refuse(const char *text, size_t size, const char *what, const char *words) {
     vmafgpu_model *model = (vmafgpu_model *)&test_failed; /* must be overwritten */
     char error[256] = "";
-    char *exact = (char *)malloc(size + 1); /* no byte more, so that reading on is seen */
+    char *exact = (char *)malloc(size + 1); /* so that sanitizers detect reads behind its end */
     vmafgpu_result result;
     test_need(exact != NULL, "memory");
     exact = (char *)realloc(exact, size ? size : 1);
@@ -224,7 +223,7 @@ static void refuse(const char *text, size_t size, const char *what, const char *
     free(exact);
 }
 
-/* One piece of the good text replaced. */
+/* Checks that the model is refused if a piece of its text is replaced. */
 static void refuse_with(const char *piece, const char *instead, const char *words) {
     static char text[8192];
     char what[256];
@@ -285,7 +284,7 @@ static void test_refusals(void) {
         { "\"C\": 4.0,", "\"C\": 4.0,," },
         { "\"C\": 4.0,", "C: 4.0," },
     };
-    /* what a model cannot mean, and the field that is named */
+    /* values that are syntactically correct but invalid, and the field in the message */
     static const char *const named[][3] = {
         { "total_sv 3", "total_sv 2", "total_sv" },
         { "total_sv 3", "total_sv 1", "total_sv" },
@@ -306,7 +305,7 @@ static void test_refusals(void) {
         refuse_with(changes[i][0], changes[i][1], "");
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         refuse_with(named[i][0], named[i][1], named[i][2]);
-    /* The last brace and the white space behind it aside, every shorter text is broken. */
+    /* Every text that lacks more than the last brace and line end is refused. */
     for (size_t n = 0; n + 2 < size; n++) {
         char what[64];
         snprintf(what, sizeof what, "cut after %d bytes", (int)n);
@@ -315,10 +314,10 @@ static void test_refusals(void) {
     {
         static char deep[200001];
         memset(deep, '[', sizeof deep - 1);
-        refuse(deep, sizeof deep - 1, "nested without end", "");
+        refuse(deep, sizeof deep - 1, "nested arrays", "");
         for (size_t i = 0; i + 5 < sizeof deep; i += 5)
             memcpy(deep + i, "{\"a\":", 5);
-        refuse(deep, sizeof deep - 1, "nested objects without end", "");
+        refuse(deep, sizeof deep - 1, "nested objects", "");
     }
     refuse("null", 4, "null", "");
     refuse("{}", 2, "empty object", "");
@@ -326,8 +325,8 @@ static void test_refusals(void) {
     refuse("\0\0\0\0", 4, "zeros", "");
 }
 
-/* The same figures, whatever editor the text went through: a byte order mark, lines that end in \r\n inside the text
- * of the SVM and around it, lines without figures. */
+/* Editors may change a model without effect: a byte order mark, line ends \r\n in the text of the SVM and around it,
+ * and empty lines. */
 static void test_editors(void) {
     static const struct {
         const char *what, *begin, *piece, *instead;
@@ -337,7 +336,7 @@ static void test_editors(void) {
         { "\\r\\n in the text", "", "\\n", "\\r\\n" },
         { "\\r\\n around it", "", "\n", "\r\n" },
         { "empty lines", "", " \\n", " \\n \\n\\n" },
-        { "no end of the last line", "", ":-.5e1 \\n", ":-.5e1" },
+        { "no line end after the last line", "", ":-.5e1 \\n", ":-.5e1" },
         { "blanks at the end", "", ":-.5e1 \\n", ":-.5e1 \\n\\r\\n  " },
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -359,11 +358,11 @@ static void test_editors(void) {
             check_fields(model);
         vmafgpu_model_release(model);
     }
-    refuse("\xef\xbb\xbf", 3, "a byte order mark alone", "");
+    refuse("\xef\xbb\xbf", 3, "only a byte order mark", "");
     refuse("\xef\xbb", 2, "half a byte order mark", "");
 }
 
-/* An error in half a sentence of room, none at all, and arguments that are missing. */
+/* Error messages in small buffers and without a buffer, and missing arguments. */
 static void test_arguments(void) {
     const char *text = model_text("");
     vmafgpu_model *model = NULL;
@@ -378,7 +377,8 @@ static void test_arguments(void) {
     CHECK_INT(vmafgpu_model_parse(&model, "mine", NULL, 5, NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
 }
 
-/* Any byte changed: refused or read, but never a crash, and what was read can be opened or is refused there. */
+/* Random bytes are changed. The text is refused or parsed without a crash. A parsed model can be opened or is refused.
+ */
 static void test_mutations(void) {
     const char *good = model_text(transforms[8].text);
     size_t size = strlen(good);
@@ -419,7 +419,7 @@ static void test_mutations(void) {
     free(text);
 }
 
-/* ---- the files that the built-in models were made from ---- */
+/* ---- the files of the built-in models ---- */
 
 static void check_same_svm(const vmafgpu_svm *a, const vmafgpu_svm *b) {
     CHECK_INT(a->feature_count, b->feature_count);

@@ -88,13 +88,15 @@ timeout 120 mpirun -n 3 ./lame.sh "$work/jobs.txt" --segments 6 > out 2> err
 check 'failing rank: status' [ $? -eq 0 ]
 mask one.json two.xml both1.csv both2.csv > got
 check 'failing rank: reports' cmp -s expected got
-check 'failing rank: message' grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; the segment is assigned again\.$' err
+check 'failing rank: message' \
+    grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; the segment is assigned again$' err
 # No rank can score a segment: a message names the job, and the other job is done.
 printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref.y4m -d none.y4m -o none.xml' > bad.txt
 rm -f one.json
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err
 check 'failing job: status' [ $? -ne 0 ]
-check 'failing job: message' grep -q '^vmafgpu: job 2 failed and has no report: a segment failed; 0 of 2 segments are done' err
+check 'failing job: message' \
+    grep -q '^vmafgpu: job 2 failed and has no report: a segment failed; 0 of 2 segments are done' err
 check 'failing job: report of the other job' [ -s one.json ]
 printf '%s\n' '-r ref.y4m' > bad.txt
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt > out 2> err
@@ -119,7 +121,8 @@ kill -9 "$(cat pid1)" 2> /dev/null
 wait $!
 if mpirun --version 2>&1 | grep -q 'Open MPI'; then # other implementations end the remaining ranks with SIGKILL
     check 'killed rank: message' grep -q 'rank 1' err
-    [ -s long.xml ] || check 'killed rank: missing reports' grep -q 'ended by a signal; reports are missing for jobs 1 (' err
+    [ -s long.xml ] || check 'killed rank: missing reports' \
+        grep -q 'ended by a signal; reports are missing for jobs 1 (' err
 fi
 
 finish

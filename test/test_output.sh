@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the reports of the tool byte for byte with reports of libvmaf in test/golden/outputs. Only the version and the
-# frames per second are masked. Golden reports with float_adm were made on an AMD processor.
+# Compares the reports of the tool byte for byte with reports of libvmaf in test/golden/outputs. Only the version and
+# the frames per second are masked. Golden reports with float_adm were made on an AMD processor.
 #
 #     test/test_output.sh BUILD                  compares the reports of BUILD/vmafgpu
 #     test/test_output.sh BUILD make VMAF        makes the golden reports with the vmaf tool VMAF

@@ -1,6 +1,5 @@
-/* What a library or a program of other habits needs: scores of features from elsewhere, columns of frames whose
- * score is not ready, models that are freed early, a transform that is switched off, and when frames may be
- * overwritten. */
+/* Functions for programs that manage features, models and frames themselves: values of frames without a score,
+ * predictions from imported values, models that are released early, disable_transform, and config.on_reusable. */
 #include <math.h>
 #include "scoring.h"
 
@@ -15,7 +14,7 @@ static vmafgpu_config plain_config(void) {
     return config;
 }
 
-/* A model of two numbers, with a transform that says whether it is applied. */
+/* A model with one feature and a transform that changes the score. */
 static const char small_model[] =
     "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"linear_rescale\",\"slopes\":[0.01,1.0],"
     "\"intercepts\":[-0.1,0.0],\"feature_names\":[\"VMAF_integer_feature_vif_scale0_score\"],\"score_transform\":{"
@@ -64,7 +63,7 @@ static void test_values(const film *f) {
     push_frame(v, f, 1);
     push_frame(v, f, 2);
     CHECK_INT(vmafgpu_value_at(v, 0, last, &value), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_value_at(v, 1, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* subsample leaves it out */
+    CHECK_INT(vmafgpu_value_at(v, 1, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* skipped by subsample */
     CHECK_INT(vmafgpu_value_at(v, 3, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* not pushed */
     CHECK_INT(vmafgpu_value_at(v, 2, late, &value), VMAFGPU_AGAIN);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -82,7 +81,7 @@ static void test_values(const film *f) {
     vmafgpu_close(v);
 }
 
-/* What a context makes of its own features, another one without pictures makes of them, too. */
+/* vmafgpu_predict() in a context without pictures returns the scores of the context that computed the features. */
 static void test_prediction(const film *f) {
     vmafgpu_model_config models[3];
     vmafgpu_config config = plain_config();
@@ -115,7 +114,7 @@ static void test_prediction(const film *f) {
             CHECK_BITS(again.values[c], score.values[c]);
         }
     }
-    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK); /* in a context with pictures as well */
+    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK); /* also in a context with pictures */
     CHECK_BITS(again.score, score.score);
     CHECK_INT(vmafgpu_score_count(v), FRAMES);
     CHECK_INT(vmafgpu_predict(other, NULL, &again), VMAFGPU_ERROR_ARGUMENT);
@@ -130,7 +129,7 @@ static void test_prediction(const film *f) {
     vmafgpu_close(other);
     vmafgpu_close(v);
 
-    /* Models that only name features. */
+    /* Models that only select features. */
     config = plain_config();
     config.models = models;
     config.model_count = 2;
@@ -146,17 +145,17 @@ static void test_prediction(const film *f) {
     vmafgpu_close(v);
 }
 
-static int given, taken_memory;
+static int freed, allocated;
 
 static void *counted_alloc(void *user, size_t size) {
     (void)user;
-    taken_memory++;
+    allocated++;
     return malloc(size);
 }
 
 static void counted_free(void *user, void *pointer) {
     (void)user;
-    given++;
+    freed++;
     free(pointer);
 }
 
@@ -177,9 +176,9 @@ static void test_models(const film *f) {
     memset(&model, 0, sizeof model);
     config.models = &model;
     config.model_count = 1;
-    snprintf(test_where, sizeof test_where, "models that are freed early");
+    snprintf(test_where, sizeof test_where, "models that are released early");
     vmafgpu_model *parsed = parse_small(&allocator);
-    const int before = given;
+    const int before = freed;
     model.model = parsed;
     CHECK_INT(vmafgpu_check_config(&config), VMAFGPU_OK);
     CHECK_INT(vmafgpu_open(&v[0], &config), VMAFGPU_OK);
@@ -188,15 +187,15 @@ static void test_models(const film *f) {
     vmafgpu_model_retain(parsed);
     vmafgpu_model_release(parsed);
     vmafgpu_model_release(parsed);
-    CHECK_INT(given, before); /* two contexts have it */
+    CHECK_INT(freed, before); /* two contexts use it */
     with = score_small(v[0], f);
     without = score_small(v[1], f);
     CHECK_BITS(with, 1.5 + 2.0 * without);
     vmafgpu_close(v[0]);
-    CHECK_INT(given, before);
+    CHECK_INT(freed, before);
     vmafgpu_close(v[1]);
-    CHECK_INT(given, before + 1);
-    CHECK_INT(taken_memory, given);
+    CHECK_INT(freed, before + 1);
+    CHECK_INT(allocated, freed);
 
     parsed = parse_small(NULL);
     model.model = parsed;
@@ -211,40 +210,40 @@ static void test_models(const film *f) {
     vmafgpu_model_release((vmafgpu_model *)(uintptr_t)vmafgpu_builtin_model("vmaf_v0.6.1"));
 }
 
-typedef struct telling {
+typedef struct reusable_log {
     vmafgpu *context;
-    int64_t told;
+    int64_t pairs;
     int calls, refused;
-} telling;
+} reusable_log;
 
-static void tell(void *user, int64_t pairs) {
-    telling *t = (telling *)user;
-    CHECK(pairs > t->told);
-    t->told = pairs;
-    t->calls++;
-    t->refused += vmafgpu_wait(t->context, -1) == VMAFGPU_ERROR_STATE;
+static void note_reusable(void *user, int64_t pairs) {
+    reusable_log *log = (reusable_log *)user;
+    CHECK(pairs > log->pairs);
+    log->pairs = pairs;
+    log->calls++;
+    log->refused += vmafgpu_wait(log->context, -1) == VMAFGPU_ERROR_STATE;
 }
 
 static void test_reusable(const film *f) {
-    telling t = { NULL, 0, 0, 0 };
+    reusable_log log = { NULL, 0, 0, 0 };
     vmafgpu_config config = plain_config();
-    snprintf(test_where, sizeof test_where, "frames that are done with");
-    config.on_reusable = tell;
-    config.on_reusable_user = &t;
-    CHECK_INT(vmafgpu_open(&t.context, &config), VMAFGPU_OK);
+    snprintf(test_where, sizeof test_where, "reusable frames");
+    config.on_reusable = note_reusable;
+    config.on_reusable_user = &log;
+    CHECK_INT(vmafgpu_open(&log.context, &config), VMAFGPU_OK);
     for (int i = 0; i < 3; i++) {
-        push_frame(t.context, f, i);
-        CHECK_INT(t.told, i + 1);
+        push_frame(log.context, f, i);
+        CHECK_INT(log.pairs, i + 1);
     }
-    CHECK_INT(vmafgpu_flush(t.context), VMAFGPU_OK);
-    CHECK_INT(t.calls, 3);
-    CHECK_INT(t.refused, 3);
-    t.told = 0;
-    CHECK_INT(vmafgpu_reset(t.context), VMAFGPU_OK);
-    push_frame(t.context, f, 0);
-    CHECK_INT(t.told, 1);
-    vmafgpu_close(t.context); /* without a flush: nobody is told */
-    CHECK_INT(t.calls, 4);
+    CHECK_INT(vmafgpu_flush(log.context), VMAFGPU_OK);
+    CHECK_INT(log.calls, 3);
+    CHECK_INT(log.refused, 3);
+    log.pairs = 0;
+    CHECK_INT(vmafgpu_reset(log.context), VMAFGPU_OK);
+    push_frame(log.context, f, 0);
+    CHECK_INT(log.pairs, 1);
+    vmafgpu_close(log.context); /* without a flush, so there is no call */
+    CHECK_INT(log.calls, 4);
 }
 
 static void test_report_names(void) {
@@ -253,7 +252,7 @@ static void test_report_names(void) {
     CHECK_STR(vmafgpu_report_name("VMAF_feature_vif_scale0_score"), "vif_scale0");
     CHECK_STR(vmafgpu_report_name("Cambi_feature_cambi_score"), "cambi");
     CHECK_STR(vmafgpu_report_name("integer_adm2"), "integer_adm2");
-    CHECK_STR(vmafgpu_report_name("a name of mine"), "a name of mine");
+    CHECK_STR(vmafgpu_report_name("another name"), "another name");
     CHECK(vmafgpu_report_name(NULL) == NULL);
 }
 

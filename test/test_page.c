@@ -1,7 +1,7 @@
-/* What --html is made of: pooled figures to the library's bits, PNG, hashes, and a page of a million frames, which
- * test_html.sh opens in a browser.
+/* The parts of --html: pooled values, hashes, shots, plots, and a page with a million frames. test_html.sh opens this
+ * page in a browser.
  *
- *     test_page [FILE]        writes that page there
+ *     test_page [FILE]        writes the page to FILE
  */
 #include "../examples/tool/html.h"
 #include "../examples/tool/plot.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Every pooled figure of a clip is the library's. */
+/* Pooled values must have the bits of the library. */
 static void test_pooling(void) {
     enum { WIDTH = 64, HEIGHT = 48, FRAMES = 9 };
     static uint16_t samples[WIDTH * HEIGHT];
@@ -84,7 +84,7 @@ static void test_hash(void) {
     }
 }
 
-/* Cuts are found, and what moves fast is none. */
+/* Cuts are found; fast motion is not a cut. */
 static void test_shots(void) {
     static float distances[100];
     int64_t count;
@@ -97,7 +97,7 @@ static void test_shots(void) {
     free(shots);
 }
 
-static void test_million(const char *path) {
+static void test_long_page(const char *path) {
     enum { ROWS = 1000000, COLUMNS = 14 };
     static html_video video;
     static const char *const names[COLUMNS] = {
@@ -171,7 +171,7 @@ int main(int argc, char **argv) {
     test_plot();
     char path[1024];
     snprintf(path, sizeof path, "%s.html", argv[0]);
-    test_million(argc > 1 ? argv[1] : path);
+    test_long_page(argc > 1 ? argv[1] : path);
     if (argc < 2)
         remove(path);
     return test_end();

@@ -1,8 +1,8 @@
-/* Frames in RGB: what the conversion makes against exact rational arithmetic, the cube of all 8-bit colours, tables of
- * halves, siting, scores against those of the planes, what must be stated, and memory that is exactly as large as the
- * pixels. The implementation is private to this file.
+/* Frames in RGB. Compares the conversion with exact rational arithmetic, for all 8-bit colours, chroma sitings and
+ * half floats, and the scores with those of converted planes. Also tests errors, and reads outside of the pixels. The
+ * test calls private functions, so it contains an implementation.
  *
- *     test_pixels [bench]      with `bench` only how long the conversion of a 4K frame takes
+ *     test_pixels [bench]      `bench` only measures how long the conversion of a 4K frame takes
  */
 #define _DEFAULT_SOURCE /* clock_gettime */
 #define VMAFGPU_STATIC
@@ -21,10 +21,10 @@ static uint32_t mix(uint32_t x) {
     return x ^ (x >> 16);
 }
 
-/* ---- what a sample is: fractions, divided ---- */
+/* ---- exact samples as fractions ---- */
 
 typedef struct fraction {
-    int64_t a[3], scale, divisor, offset, max; /* scale * (a . X) / (divisor * W * M) + offset */
+    int64_t a[3], scale, divisor, offset, max; /* scale * (a . RGB) / (divisor * weight * one) + offset */
 } fraction;
 
 static fraction fraction_of(int matrix, int is_full, int depth, int plane) {
@@ -41,6 +41,7 @@ static fraction fraction_of(int matrix, int is_full, int depth, int plane) {
     return f;
 }
 
+/* Returns the rounded and clamped sample for sums of `weight` pixels, where `one` is the largest code. */
 static uint32_t exact(const fraction *f, int64_t weight, int64_t one, int64_t r, int64_t g, int64_t b) {
     const int64_t divisor = 2 * f->divisor * weight * one;
     const int64_t n = 2 * f->scale * (f->a[0] * r + f->a[1] * g + f->a[2] * b) + (2 * f->offset + 1) * (divisor / 2);
@@ -48,14 +49,14 @@ static uint32_t exact(const fraction *f, int64_t weight, int64_t one, int64_t r,
     return (uint32_t)(q > f->max ? f->max : q);
 }
 
-/* ---- the cube ---- */
+/* ---- all colours ---- */
 
-/* Checksums of all 2^24 colours, by matrix, range, depth 8 or 10, plane. */
+/* Checksums of all 2^24 colours, by matrix, range, depth (8, 10) and plane. */
 static const uint64_t cube_sums[3][2][2][3] = {
 #include "golden/pixels_cube.h"
 };
 
-/* Every `step`-th colour of a shuffled cube. */
+/* Compares every `step`-th colour of a shuffled cube. */
 static void test_cube(void) {
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
                                                      vmafgpu__choose_level(24) };
@@ -114,7 +115,7 @@ static void test_cube(void) {
     free(out);
 }
 
-/* The same colours in rows, as chroma that is not subsampled, on every level. */
+/* Compares random colours in rows, as chroma that is not subsampled, on all instruction sets. */
 static void test_chroma_levels(void) {
     static const vmafgpu__chroma_taps taps = { { 0, 1, 0 }, 1 };
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
@@ -136,7 +137,7 @@ static void test_chroma_levels(void) {
             c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
             for (int i = 0; i < 2; i++)
                 plane[i] = vmafgpu__plan_colour(&c, 1 + i, one, 1);
-            for (int i = 0; i < ROW; i++) { /* many at the ends */
+            for (int i = 0; i < ROW; i++) { /* many with the smallest and largest codes */
                 const uint32_t m = mix((uint32_t)(round * ROW + i));
                 const uint32_t word =
                     i % 3 ? m : (i & 4 ? 0x3ffu : 0) | (i & 8 ? 0xffc00u : 0) | (i & 16 ? 0x3ff00000u : 0);
@@ -169,7 +170,8 @@ static void test_chroma_levels(void) {
     }
 }
 
-/* Every depth, codes of 8 and 10 bits and every sum of weights, at what is nearest to the edges between samples. */
+/* Compares all depths, codes of 8 and 10 bits and sums of weights, with random colours and with greys, whose exact
+ * values are close to a rounding boundary. */
 static void test_shifts(void) {
     static const int weights[] = { 1, 2, 4, 8, 16 };
     const int rounds = test_depth() == TEST_ALL ? 100000 : 200;
@@ -186,14 +188,14 @@ static void test_shifts(void) {
         c.colour.matrix = (vmafgpu_matrix)(VMAFGPU_MATRIX_BT601 + matrix);
         c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
         p = vmafgpu__plan_colour(&c, plane, one, weight);
-        /* the bound that >>arithmetic states */
+        /* the bound in section >>arithmetic */
         CHECK(ldexp(1, p.shift) > 2.0 * weight * one * (double)f.divisor * (3.0 * weight * one + 1) ||
               one * weight > 1023);
         for (int i = 0; i < rounds; i++) {
             const uint32_t most = (uint32_t)(one * weight) + 1;
             const uint32_t r = (seed = mix(seed + 1)) % most, g = (seed = mix(seed + 1)) % most,
                            b = (seed = mix(seed + 1)) % most;
-            const uint32_t grey = i % 4 ? g : r; /* greys lie at the edges: chroma is exactly the middle */
+            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey is exactly the middle */
             wrong +=
                 vmafgpu__colour_sample(&p, grey, g, i % 4 ? b : r) != exact(&f, weight, one, grey, g, i % 4 ? b : r);
             wrong += vmafgpu__colour_sample(&p, r, r, r) != exact(&f, weight, one, r, r, r);
@@ -204,7 +206,7 @@ static void test_shifts(void) {
     }
 }
 
-/* ---- halves ---- */
+/* ---- half floats ---- */
 
 static long double light_of(uint32_t half) {
     const int e = (int)(half >> 10 & 31), m = (int)(half & 1023);
@@ -223,7 +225,7 @@ static long double code_of(vmafgpu_transfer transfer, long double v) {
 }
 
 static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
-    if (half > 0x7c00) /* negative or no number */
+    if (half > 0x7c00) /* negative or NaN */
         return 0;
     const long double code = half == 0x7c00 ? 65535 : code_of(transfer, light_of(half));
     return code >= 65535 ? 65535 : (uint32_t)floorl(code + 0.5L);
@@ -232,7 +234,7 @@ static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
 static void test_halves(void) {
     static const struct {
         vmafgpu_transfer transfer;
-        uint32_t clipped; /* the first half that is 1 */
+        uint32_t clipped; /* the first half with the largest code */
         uint64_t sum;
     } tables[] = { { VMAFGPU_TRANSFER_SRGB, 0x3c00, 0xc4c9e96a99787627u },
                    { VMAFGPU_TRANSFER_BT709, 0x3c00, 0x52ff7d78ce3f0228u },
@@ -257,7 +259,7 @@ static void test_halves(void) {
         CHECK_INT(falls, 0);
         CHECK_INT(differ, 0);
         CHECK_INT(first, tables[t].clipped);
-        CHECK(nearest > 1e-7L); /* what pow may be off by is far less */
+        CHECK(nearest > 1e-7L); /* errors of powl() are much smaller */
         CHECK_INT(table[0], 0);
         if (!CHECK(sum == tables[t].sum))
             printf("sum 0x%016" PRIx64 ", nearest to a half %Lg\n", sum, nearest);
@@ -270,7 +272,7 @@ static void test_halves(void) {
 
 /* ---- pictures ---- */
 
-/* Pixels in memory that ends, or if rows go up begins, where they do. */
+/* A picture in RGB. Its memory has exactly the size that is needed, so sanitizers detect reads outside of it. */
 typedef struct picture {
     int width, height, one;
     uint16_t *code[3];
@@ -283,7 +285,7 @@ static void picture_free(picture *p) {
     free(p->memory);
 }
 
-/* `rough` is noise, else what a picture might look like, with an impairment if that is not 0. */
+/* Makes a picture: noise if `rough`, else waves. `impairment` is the strength of a distortion, or 0. */
 static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, int width, int height, int margin,
                             int is_upside_down, int rough, int impairment, uint32_t seed) {
     static const int bytes_of[] = { 0, 4, 4, 3, 4, 8 };
@@ -314,8 +316,8 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
                     v = floor(v * 12 + 0.5) / 12 + ((int)(noise >> 10 * k & 63) - 32) / 1024.0 * impairment;
                     v = v > 0 ? v < 1 ? v : 1 : 0;
                 }
-                if (pixels ==
-                    VMAFGPU_PIXELS_RGBA16F) { /* light that falls off, or any half: infinite, negative, no number */
+                if (pixels == VMAFGPU_PIXELS_RGBA16F) {
+                    /* values from 0 to 1, or any half, also infinite, negative and NaN */
                     field[k] =
                         rough ? mix(noise + (uint32_t)k) & (noise % 16 ? 0x3fff : 0xffff) : (uint32_t)(0x3c00 * v);
                     p.code[k][y * width + x] = (uint16_t)code_of_half(transfer, field[k]);
@@ -345,7 +347,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
     return p;
 }
 
-/* The sample of a plane that a picture has, by the definition. */
+/* Returns the exact sample of a plane, computed by the definition. */
 static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, int x, int y) {
     const fraction f =
         fraction_of((int)c->colour.matrix - 1, c->colour.range == VMAFGPU_RANGE_FULL, c->bit_depth, plane);
@@ -355,7 +357,7 @@ static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, 
     int64_t sum[3] = { 0, 0, 0 }, weight = 0;
     for (int j = -1; j <= 1; j++) {
         for (int i = -1; i <= 1; i++) {
-            /* a tent of three, or a box of two */
+            /* weights 1 2 1, or 1 1 */
             const int across = !halves_x ? i == 0
                                : is_left ? 2 - abs(i)
                                          : i >= 0,
@@ -373,7 +375,7 @@ static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, 
     return exact(&f, weight, p->one, sum[0], sum[1], sum[2]);
 }
 
-/* A frame of planes in the config's format; *memory is to be freed. */
+/* Returns the frame of exact planes in the format of the config. The caller frees *memory. */
 static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsigned char **memory) {
     const int bytes = vmafgpu__sample_bytes(c),
               shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
@@ -434,7 +436,8 @@ static vmafgpu_config config_of(const format *f, int which) {
     return c;
 }
 
-/* Planes, sample by sample, in all formats, from all pixels, on every level and with threads. */
+/* Compares all samples of the converted planes, in all formats, from all kinds of pixels, with several instruction sets
+ * and numbers of threads. */
 static void test_planes(void) {
     static const unsigned masks[] = { 0, 16, 24 };
     vmafgpu_feature_config features[2] = VMAFGPU_INIT;
@@ -497,7 +500,7 @@ static void test_planes(void) {
 
 enum { PAIRS = 3 };
 
-/* A clip of pixels of these kinds, and of the planes that they are; the last reference follows the clip. */
+/* A clip of RGB frames, and the frames of the same planes. The last reference follows the clip. */
 typedef struct pair_clip {
     picture pixels[PAIRS + 1][2];
     vmafgpu_frame planes[PAIRS + 1][2];
@@ -556,7 +559,7 @@ static void check_same(const scores *a, const scores *b) {
         CHECK_BITS(a->values[i], b->values[i]);
 }
 
-/* Every column of a clip in pixels, mixed with planes or not, is that of its planes. */
+/* A clip in RGB, or with one side in YUV, has the scores of its planes. */
 static void test_scores(void) {
     static const struct {
         int reference, distorted, format;
@@ -569,7 +572,7 @@ static void test_scores(void) {
     features[0].name = "psnr";
     features[1].name = "ciede";
     features[2].name = "float_motion";
-    features[2].options = "motion_add_uv=true"; /* looks at chroma of references that come alone */
+    features[2].options = "motion_add_uv=true"; /* uses the chroma of following references */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static pair_clip clip;
         vmafgpu_config c = config_of(&formats[cases[i].format], (int)i);
@@ -590,7 +593,7 @@ static void test_scores(void) {
     }
 }
 
-/* Pairs by themselves, with the frame before; candidates; many contexts; seeds; edits. */
+/* Single pairs, candidates, vmafgpu_push_many(), preceding frames and edits. */
 static void test_other_calls(void) {
     static pair_clip clip;
     vmafgpu_config c = config_of(&formats[0], 1);
@@ -615,7 +618,7 @@ static void test_other_calls(void) {
     const double single = score[0].score;
     CHECK_INT(vmafgpu_score_pair(v, &clip.planes[1][0], &planes[1], &clip.planes[0][0], score), VMAFGPU_OK);
     CHECK_BITS(single, score[0].score);
-    pixels[0] = planes[0]; /* one of the candidates is YUV */
+    pixels[0] = planes[0]; /* one candidate is in YUV */
     CHECK_INT(vmafgpu_score_candidates(v, &clip.pixels[1][0].frame, pixels, 2, &clip.pixels[0][0].frame, score),
               VMAFGPU_OK);
     for (int i = 0; i < 2; i++)
@@ -659,7 +662,7 @@ static void test_other_calls(void) {
         vmafgpu_close(many[i]);
     }
 
-    /* Alike but for the matrix: the reference is not shared. */
+    /* The contexts differ in the matrix, so they cannot share the converted reference. */
     for (int i = 0; i < 2; i++) {
         c.colour.matrix = i ? VMAFGPU_MATRIX_BT601 : VMAFGPU_MATRIX_BT709;
         many[i] = open_checked(&c);
@@ -681,7 +684,7 @@ static void test_other_calls(void) {
     pair_clip_free(&clip);
 }
 
-/* ---- what must be stated ---- */
+/* ---- errors ---- */
 
 static void check_refused(vmafgpu_config *c, const char *words) {
     vmafgpu *v = NULL;
@@ -690,13 +693,13 @@ static void check_refused(vmafgpu_config *c, const char *words) {
     vmafgpu_close(v);
 }
 
-static void test_statements(void) {
+static void test_errors(void) {
     static pair_clip clip;
     vmafgpu_feature_config psnr = VMAFGPU_INIT;
     vmafgpu_config c = config_of(&formats[0], 0), whole = c;
     vmafgpu *v;
     vmafgpu_frame frame;
-    snprintf(test_where, sizeof test_where, "statements");
+    snprintf(test_where, sizeof test_where, "colour errors");
     psnr.name = "psnr";
     pair_clip_make(&clip, &c, VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA16F);
 
@@ -734,7 +737,7 @@ static void test_statements(void) {
     frame.memory = (vmafgpu_memory)(VMAFGPU_MEMORY_ARRAY + 1);
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "reference.memory is invalid (5)");
-    /* RGB where the context lends planes */
+    /* an acquired frame with pixels in RGB */
     vmafgpu_frame lent[2];
     CHECK_INT(vmafgpu_acquire_pair(v, &lent[0], &lent[1]), VMAFGPU_OK);
     lent[0].pixels = VMAFGPU_PIXELS_RGBA8;
@@ -757,7 +760,7 @@ static void test_statements(void) {
     check_refused(&c, "but config.colour.transfer is set");
     c = whole;
     c.colour.siting = VMAFGPU_SITING_UNSTATED;
-    vmafgpu_close(open_checked(&c)); /* luma alone */
+    vmafgpu_close(open_checked(&c)); /* only luma is needed */
     c.features = &psnr;
     c.feature_count = 1;
     check_refused(&c,
@@ -799,7 +802,7 @@ static void test_memory(void) {
     static pair_clip clip;
     vmafgpu_config c = config_of(&formats[0], 0);
     vmafgpu_result result = VMAFGPU_ERROR_MEMORY;
-    int named = 0;
+    int has_message = 0;
     snprintf(test_where, sizeof test_where, "memory");
     pair_clip_make(&clip, &c, VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8);
     c.allocator.allocate = scarce_alloc;
@@ -808,8 +811,8 @@ static void test_memory(void) {
         vmafgpu *v = NULL;
         allocations_left = n;
         result = vmafgpu_open(&v, &c);
-        named += v && strstr(vmafgpu_last_error(v), "colour tables: out of memory") != NULL;
-        if (result == VMAFGPU_OK) { /* what comes then is taken for scores alone */
+        has_message += v && strstr(vmafgpu_last_error(v), "colour tables: out of memory") != NULL;
+        if (result == VMAFGPU_OK) { /* later allocations are for scores only */
             const size_t before = vmafgpu_host_memory(v);
             allocations_left = 64;
             CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][1].frame), VMAFGPU_OK);
@@ -821,7 +824,7 @@ static void test_memory(void) {
         vmafgpu_close(v);
     }
     CHECK_INT(result, VMAFGPU_OK);
-    CHECK_INT(named, 1);
+    CHECK_INT(has_message, 1);
     pair_clip_free(&clip);
 }
 
@@ -879,7 +882,7 @@ int main(int argc, char **argv) {
     test_planes();
     test_scores();
     test_other_calls();
-    test_statements();
+    test_errors();
     test_memory();
     return test_end();
 }

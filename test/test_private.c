@@ -1,11 +1,11 @@
-/* Functions that no caller sees; here the implementation is private to this file. */
+/* Private functions. The test contains an implementation. */
 #ifdef _WIN32
 #include <process.h>
 #else
 #include <pthread.h>
 #endif
 
-/* How many threads the system still starts; below 0: any number. */
+/* How many threads can still be started; negative if there is no limit. */
 static int threads_left = -1;
 
 static int may_start(void) {
@@ -34,11 +34,11 @@ static int scarce_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
 
-/* VIF's table of logarithms: 2048 * log2(m) for m = 32768..65535, as single precision rounds it. Its checksum and some
- * entries, among them the first that plain double precision would give otherwise. */
+/* The table of logarithms of VIF contains 2048 * log2(m) for m = 32768..65535, computed in single precision. Compares
+ * its checksum and some entries, among them the first one that differs in double precision. */
 static void test_log_table(void) {
     static uint16_t table[32768];
-    uint64_t hash = 1469598103934665603u, sum = 0; /* FNV-1a, from this start */
+    uint64_t hash = 1469598103934665603u, sum = 0; /* FNV-1a with this initial value */
     vmafgpu__log_table(table);
     for (int i = 0; i < 32768; i++) {
         for (int byte = 0; byte < 2; byte++)
@@ -54,12 +54,12 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
-/* CAMBI's reciprocals are the decimal numbers that nine digits print. 42 of them are not the nearest floats. */
+/* The reciprocals of CAMBI are decimal numbers with nine digits. 42 of them are not the nearest floats. */
 static void test_reciprocals(void) {
     vmafgpu v;
     vmafgpu_config *c = &v.config;
     vmafgpu_feature_config feature = { "cambi", NULL };
-    int unlike = 0;
+    int differing = 0;
     uint64_t scratch = 0;
     memset(&v, 0, sizeof v);
     c->width = c->height = 240;
@@ -73,13 +73,13 @@ static void test_reciprocals(void) {
         char text[32];
         snprintf(text, sizeof text, "%.9g", 1.0 / i);
         CHECK(v.cambi->reciprocal[i] == strtof(text, NULL));
-        unlike += v.cambi->reciprocal[i] != (float)(1.0 / i);
+        differing += v.cambi->reciprocal[i] != (float)(1.0 / i);
     }
-    CHECK_INT(unlike, 42);
+    CHECK_INT(differing, 42);
     vmafgpu__give(&v, v.cambi);
 }
 
-/* Of which samples which differences are visible, at the default threshold. */
+/* The limits of the samples for which a difference of k codes is visible to CAMBI, at the default threshold. */
 static void test_visibility(void) {
     static const int limits[] = { 178, 305, 432, 559, 686, 813, 1023 };
     static const struct {
@@ -94,7 +94,7 @@ static void test_visibility(void) {
         CHECK_INT(vmafgpu__cambi_floor(floors[i].luminance, floors[i].is_pq), floors[i].floor);
 }
 
-/* The integer sums themselves, which no C library has a hand in: the same on every system. */
+/* Hashes the integer sums of films. They do not depend on the C library, so they are equal on all systems. */
 static const vmafgpu__backend_table *collected_from;
 static uint64_t collected;
 
@@ -167,7 +167,7 @@ static void test_sums(void) {
     }
 }
 
-/* How far a double is from the logarithm, in units of its last place. */
+/* Returns the error of vmafgpu__log2() in units in the last place. */
 static double log2_error(double v) {
     const double got = vmafgpu__log2(v, vmafgpu__log2_table);
     const long double exact = log2l((long double)v);
@@ -178,8 +178,8 @@ static double log2_error(double v) {
     return (double)fabsl(ldexpl((long double)got - exact, DBL_MANT_DIG - exponent));
 }
 
-/* Within 0.51 units; where there is nothing better than a double to compare with, on some machines and under valgrind,
- * within 1.1. */
+/* The error is at most 0.51 units. The limit is 1.1 if long double is not more precise than double, as on some machines
+ * and under valgrind. */
 static void test_log2(void) {
     volatile long double next_to_one = 1 + ldexpl(1, -60);
     const double limit = next_to_one > 1 ? 0.51 : 1.1;
@@ -202,7 +202,7 @@ static void test_log2(void) {
     }
     for (int k = 0; k < 5; k++) {
         CHECK(most[k] <= limit);
-        CHECK(most[k] > 0.1); /* it was looked at */
+        CHECK(most[k] > 0.1); /* errors occur, so values have been compared */
     }
     for (int i = -1074; i < 1024; i++)
         CHECK(vmafgpu__log2(ldexp(1, i), vmafgpu__log2_table) == i);
@@ -215,9 +215,9 @@ static void test_log2(void) {
     CHECK(isnan(vmafgpu__log2(NAN, vmafgpu__log2_table)));
 }
 
-/* ---- VMAFGPU_DEBUG: contexts that are closed, or none ---- */
+/* ---- VMAFGPU_DEBUG: calls on closed and invalid contexts ---- */
 
-/* Keeps what it was given back, so that looking at it afterwards is no crime. */
+/* An allocator that does not free memory, so that it can be read afterwards. */
 typedef struct hoard {
     void *kept[64];
     int count;
@@ -230,7 +230,7 @@ static void *hoard_alloc(void *user, size_t size) {
 
 static void hoard_free(void *user, void *pointer) {
     hoard *h = (hoard *)user;
-    test_need(h->count < 64, "room");
+    test_need(h->count < 64, "space for pointers");
     h->kept[h->count++] = pointer;
 }
 
@@ -259,7 +259,7 @@ static void test_closed(void) {
     contexts[1] = &none;
     for (int i = 0; i < 2; i++) {
         vmafgpu *c = contexts[i];
-        const int given_back = h.count;
+        const int freed = h.count;
 #define CLOSED(call, function) \
     do { \
         CHECK_INT(call, VMAFGPU_ERROR_ARGUMENT); \
@@ -275,13 +275,13 @@ static void test_closed(void) {
 #undef CLOSED
         vmafgpu_close(c);
         CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_close: context is closed or invalid");
-        CHECK_INT(h.count, given_back);
+        CHECK_INT(h.count, freed);
     }
     while (h.count)
         free(h.kept[--h.count]);
 }
 
-/* ---- fewer threads than asked for ---- */
+/* ---- fewer threads than requested ---- */
 
 static void note_warning(void *user, vmafgpu_log_level level, const char *message) {
     if (level == VMAFGPU_LOG_LEVEL_WARNING)
@@ -302,7 +302,7 @@ static void test_few_threads(void) {
     for (int left = 0; left <= 3; left++) {
         char warning[256] = "", expected[64];
         scores s;
-        snprintf(test_where, sizeof test_where, "%d more threads, not 3", left);
+        snprintf(test_where, sizeof test_where, "only %d more threads", left);
         snprintf(expected, sizeof expected, "config.threads: only %d of 4 threads can be started", left + 1);
         config.on_log_user = warning;
         threads_left = left;
@@ -317,20 +317,19 @@ static void test_few_threads(void) {
     film_free(&f);
 }
 
-/* Whether the sign of a coefficient changes nothing but the sign of what it is weighted to, and the centre does not
- * wrap. */
+/* Whether the sign of a coefficient only changes the sign of the weighted result, and the centre does not wrap. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
     const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),
                                 b = vmafgpu__adm_weigh(0, band, factor, -value);
     return a.signal == b.signal && a.side == b.side && a.centre == b.centre && (int32_t)(a.side + a.centre) >= 0;
 }
 
-/* ADM's bounds at scale 0 against the definition, for factors of all sorts: they hold, and none could be larger. */
+/* The bounds of ADM at scale 0 must equal the largest values that fulfil the definition. */
 static void test_adm_bounds(void) {
     static const uint32_t factors[] = { 1,     2,     3,     1000,  8192,  11453, 16384,
                                         20000, 24576, 32768, 36453, 40000, 46822, 65536 };
     const uint32_t ordinary[2] = { 36453, 16384 }, none[2] = { 0, 0 }, large[2] = { 46900, 16384 };
-    snprintf(test_where, sizeof test_where, "ADM's bounds");
+    snprintf(test_where, sizeof test_where, "bounds of ADM");
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
         for (int band = 0; band < 3; band += 2) {
             const int limit = vmafgpu__adm_plain_limit(factors[i], band);
@@ -353,7 +352,7 @@ static void test_adm_bounds(void) {
 }
 
 #ifndef VMAFGPU_NO_EDITS
-/* The gradient against central differences of the smooth prediction, sum by sum. Predictions are known to 1e-11. */
+/* Compares a derivative with the central difference of the smooth prediction, which is accurate to 1e-11. */
 static void check_slope(const vmafgpu *v, int word, double slope, int64_t least_step) {
     int64_t words[VMAFGPU__SMOOTH_WORDS];
     double x[64], side[2];
@@ -401,9 +400,9 @@ static void test_gradient(void) {
 }
 #endif
 
-/* ---- SpEED's covariances ---- */
+/* ---- covariances of SpEED ---- */
 
-/* A plane of noise around `mean`, after the local mean was taken from it. */
+/* Fills a plane with noise around `mean`. */
 static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane, float mean, uint32_t *seed) {
     for (size_t i = 0; i < speed->pitch * (size_t)speed->variant->rows; i++) {
         *seed = *seed * 1664525u + 1013904223u;
@@ -412,8 +411,8 @@ static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
     }
 }
 
-/* Every covariance against libvmaf's loop. The larger the mean beside the noise, the more of them are computed in
- * its order. */
+/* Compares all covariances with libvmaf's loop. The larger the mean is compared with the noise, the more covariances
+ * are computed in libvmaf's order. */
 static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
     const int w = BLOCK * speed->variant->blocks_across - EDGE, h = BLOCK * speed->variant->blocks_down - EDGE;
@@ -456,7 +455,7 @@ static void test_covariance(void) {
         const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
         CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
         for (int k = 0; k < 20; k++) {
-            snprintf(test_where, sizeof test_where, "SpEED's covariances, %dx%d, mean %g", sizes[i][0], sizes[i][1],
+            snprintf(test_where, sizeof test_where, "covariances of SpEED, %dx%d, mean %g", sizes[i][0], sizes[i][1],
                      (double)means[k % 4]);
             fill_plane(v->speed, &v->speed->plane[0], means[k % 4], &seed);
             check_covariances(v->speed, &v->speed->plane[0]);

@@ -1,6 +1,5 @@
-/* psnr_hvs against a second implementation, which follows the description of the feature block by block and term by
- * term: on several threads and instruction sets, with small, odd and equal pictures. Also the settings that must be
- * refused. */
+/* Compares psnr_hvs with a second implementation that computes each block and each term separately: with several
+ * threads and instruction sets, and with small, odd-sized and equal pictures. Also tests which settings are refused. */
 #include "scoring.h"
 
 #include <math.h>
@@ -44,7 +43,7 @@ static void read_table(int plane, float csf[8][8]) {
     }
 }
 
-/* x * factor / 2^shift, to nearest */
+/* Returns x * factor / 2^shift, rounded to nearest. */
 static int lift(int x, int factor, int shift) {
     return (int)floor(((double)x * factor + (double)(1 << (shift - 1))) / (double)(1 << shift));
 }
@@ -85,8 +84,8 @@ static void transform(const int in[8], int out[8]) {
     out[7] = t7;
 }
 
-/* One block's coefficients; what is returned is how much it hides. */
-static float look_at(int block[8][8], float mask[8][8], int coefficient[8][8]) {
+/* Computes the coefficients of a block. Returns how strongly the block masks errors. */
+static float transform_block(int block[8][8], float mask[8][8], int coefficient[8][8]) {
     int sum = 0, part[4] = { 0, 0, 0, 0 }, half[8][8];
     float whole = 0, parts[4] = { 0, 0, 0, 0 }, energy = 0;
     for (int i = 0; i < 8; i++) {
@@ -138,7 +137,7 @@ static int sample_of(const unsigned char *plane, int bytes, size_t at) {
     return bytes == 1 ? plane[at] : plane[2 * at] | plane[2 * at + 1] << 8;
 }
 
-/* The mean of a plane's terms. w, h: what counts; pitch: samples of a row. */
+/* Returns the mean of the terms of a plane. `w` and `h` are its size, `pitch` the samples from row to row. */
 static double plane_mean(const unsigned char *const pair[2], int bytes, int depth, int w, int h, int pitch, int plane) {
     float csf[8][8], mask[8][8], sum = 0;
     const int peak = (1 << depth) - 1;
@@ -158,7 +157,7 @@ static double plane_mean(const unsigned char *const pair[2], int bytes, int dept
                     block[i / 8][i % 8] =
                         sample_of(pair[k], bytes, (size_t)(y + i / 8) * (size_t)pitch + (size_t)(x + i % 8));
                 }
-                hides[k] = look_at(block, mask, coefficient[k]);
+                hides[k] = transform_block(block, mask, coefficient[k]);
             }
             most = hides[1] > hides[0] ? hides[1] : hides[0];
             for (int i = 0; i < 64; i++) {
@@ -235,7 +234,7 @@ static void compare(const char *what, int w, int h, int depth, int chroma) {
     film_free(&f);
 }
 
-static void test_second_reading(void) {
+static void test_pictures(void) {
     compare("noise+grain", 70, 51, 8, 420);
     compare("noise+mix", 333, 64, 8, 444);
     compare("texture+mix", 257, 131, 8, 422);
@@ -249,7 +248,7 @@ static void test_second_reading(void) {
     compare("texture+same", 100, 80, 8, 420);
     compare("black+same", 64, 64, 8, 420);
     compare("flat+grain", 96, 96, 8, 420);
-    /* one block; chroma without any */
+    /* pictures with one luma block, and with no chroma block */
     compare("texture+mix", 16, 16, 8, 420);
     compare("texture+mix", 18, 22, 8, 422);
     compare("texture+mix", 23, 17, 10, 444);
@@ -263,7 +262,7 @@ static void test_refused(void) {
 }
 
 int main(void) {
-    test_second_reading();
+    test_pictures();
     test_refused();
     return test_end();
 }

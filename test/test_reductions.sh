@@ -1,9 +1,8 @@
 #!/bin/sh
-# Sums over warps and blocks with values that carry, and one in an order, for 32 and 64 lanes: the kernels as they are,
-# and copies of them that are broken in the ways in which such sums went wrong elsewhere, which the same program must
-# find.
+# Tests sums over warps and blocks with values that carry, and a sum in a fixed order, for 32 and 64 lanes. Also runs
+# the test program with copies of the kernels that contain typical errors of such sums. It must find each of them.
 #
-#     test/test_reductions.sh BUILD         CXX: the compiler
+#     test/test_reductions.sh BUILD         CXX names the compiler
 work=$1/test/reductions
 rm -rf "$work"
 mkdir -p "$work" || exit 1
@@ -19,7 +18,8 @@ work=$(cd "$work" && pwd)
 passed=0
 failed=0
 
-# start NAME LANES KERNELS [VARIABLE=VALUE]: compiles and runs the program; its output is NAME.log
+# start NAME LANES KERNELS [VARIABLE=VALUE]: compiles and runs the program in the background, with its output in
+# NAME.log
 start() {
     (
         "$compiler" -std=c++17 -O0 -w -ffp-contract=off -I. -DLANES="$2" -DSIMULATED_KERNELS="\"$3\"" \
@@ -29,12 +29,12 @@ start() {
     ) &
 }
 
-# break_kernels NAME LANES SED: the kernels with that change must fail
+# break_kernels NAME LANES SED: starts the program with a copy of the kernels that this sed script changes
 broken=
 break_kernels() {
     sed "$3" vmafgpu_kernels.cu > "$work/$1.cu"
     if cmp -s vmafgpu_kernels.cu "$work/$1.cu"; then
-        echo "$1: nothing is broken: the kernels are not written as this script knows them"
+        echo "$1: the sed script of this test changes nothing in vmafgpu_kernels.cu"
         failed=$((failed + 1))
         return
     fi
@@ -66,8 +66,9 @@ break_kernels unit_kept 64 's/if (sum + chunk < limit) {/if (chunk >= 0) {/'
 break_kernels column_over 64 '/^GPU_FN void speed_tridiagonalise(/,/^}/{/m\.e\[i\] = own/{n;s/warp_barrier();//;};}'
 wait
 
-# The number of checks that passed or failed, by the last line of a log; nothing if the program did not come to it.
-count() { # NAME WORD
+# count NAME WORD: prints the number of passed or failed checks in the last line of a log; nothing if the program has
+# not printed such a line
+count() {
     tail -n 1 "$work/$1.log" | sed -n "s/^\\([0-9]* passed, \\)*\\([0-9]*\\) $2.*/\\2/p"
 }
 for name in whole32 whole64; do
@@ -86,7 +87,7 @@ for name in $broken; do
         echo "$name: found"
     else
         failed=$((failed + 1))
-        echo "$name: broken kernels are not found"
+        echo "$name: the error is not found"
         head -n 5 "$work/$name.log"
     fi
 done

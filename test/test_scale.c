@@ -1,4 +1,4 @@
-/* --scale's arithmetic, whose samples are the same everywhere; --crop and --from as they are written. */
+/* Scaling, which has the same results on all machines, and parsing of --crop and --from. */
 #include "../examples/tool/cut.h"
 #include "../examples/tool/scale.h"
 #include "clip.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* The samples of a clip that was scaled, as one number. */
+/* Returns a hash of the samples of a scaled clip. */
 static uint32_t scaled_sum(scale_kernel kernel, int from_width, int from_height, int width, int height, int depth) {
     clip c;
     scale_axis x, y;
@@ -36,8 +36,8 @@ static uint32_t scaled_sum(scale_kernel kernel, int from_width, int from_height,
     return sum;
 }
 
-/* A plane of one grey stays so, whatever the size; all weights sum to 2^14. */
-static void test_grey(void) {
+/* All weights of a sample add up to 2^14, so a uniform plane stays uniform at any size. The weights are symmetric. */
+static void test_weights(void) {
     static const int sizes[][2] = { { 16, 16 }, { 16, 400 },  { 400, 16 },  { 33, 70 },
                                     { 70, 33 }, { 17, 1000 }, { 1000, 999 } };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -50,11 +50,12 @@ static void test_grey(void) {
                     sum += a.weights[k * a.taps + n];
                 CHECK_INT(sum, 1 << SCALE_WEIGHT);
                 CHECK(a.first[k] >= 0 && a.first[k] + a.taps <= a.from);
-                /* the picture is mirrored where the result is */
+                /* the weights of a mirrored sample are mirrored */
                 for (int n = 0; n < a.taps; n++) {
                     int there = a.from - 1 - (a.first[k] + n) - a.first[a.to - 1 - k];
                     int other = there >= 0 && there < a.taps ? a.weights[(a.to - 1 - k) * a.taps + there] : 0;
-                    CHECK(abs(a.weights[k * a.taps + n] - other) <= 12); /* what the largest weight takes, rounding */
+                    CHECK(abs(a.weights[k * a.taps + n] - other) <=
+                          12); /* the largest weight absorbs rounding errors */
                 }
             }
             scale_axis_close(&a);
@@ -62,7 +63,7 @@ static void test_grey(void) {
     }
 }
 
-/* The weights that the kernels have by their formulas, in doubles. */
+/* The weights must be close to the formulas in doubles. */
 static void test_kernels(void) {
     const double pi = 3.14159265358979323846;
     for (int i = 1; i < 3200; i++) {
@@ -77,7 +78,7 @@ static void test_kernels(void) {
     CHECK(fabs((double)scale_weight(SCALE_LANCZOS, 0) / (1 << SCALE_T) - pi * pi / 3) < 1e-5);
 }
 
-static void test_points(void) {
+static void test_cut(void) {
     static const struct {
         const char *text;
         int ok, is_time;
@@ -109,7 +110,7 @@ static void test_points(void) {
     }
     cut_point second = { 1, 1, 1000000 }, film = { 1, 1, 3600000000 }, frame = { 1, 0, 7 }, none = { 0, 0, 0 };
     CHECK_INT(cut_frame(&second, 25, 1), 25);
-    CHECK_INT(cut_frame(&second, 30000, 1001), 30); /* 29.97 of them began before */
+    CHECK_INT(cut_frame(&second, 30000, 1001), 30); /* 29.97 frames, rounded up */
     CHECK_INT(cut_frame(&film, 24000, 1001), 86314);
     CHECK_INT(cut_frame(&frame, 25, 1), 7);
     CHECK_INT(cut_frame(&none, 25, 1), 0);
@@ -140,8 +141,8 @@ int main(void) {
             CHECK(sum == expected);
         }
     }
-    test_grey();
+    test_weights();
     test_kernels();
-    test_points();
+    test_cut();
     return test_end();
 }

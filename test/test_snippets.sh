@@ -1,8 +1,8 @@
 #!/bin/sh
-# The C in README.md, in the README.md of examples/, in the manual of vmafgpu.h and in the comment of model_embed.h
-# compiles as C99 and as C++11 without a warning. This script extracts it from the text: the blocks between ```c and
-# ```, and each paragraph of a comment of which all lines are indented. Names of functions, files and tests in the
-# documentation must exist, too.
+# Compiles the C code in the documentation as C99 and as C++11 without a warning. The documentation is README.md, the
+# README.md of examples/ and its folders, the manual in vmafgpu.h, and the comment in model_embed.h. Code is the text
+# between ```c and ```, and in comments each paragraph whose lines are all indented. Also checks that the functions,
+# sections, files and tests that documents name exist.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
@@ -10,9 +10,9 @@ root=$(pwd)
 . "$(dirname "$0")/check.sh"
 work_folder snippets
 
-# ---- what the snippets are about ----
+# ---- files and declarations that the snippets need ----
 
-# A model of the reader's own, embedded as README.md says.
+# A private model, embedded as in README.md
 cat > "$work/my_model.json" << 'MODEL'
 {"model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "linear_rescale",
  "feature_names": ["VMAF_integer_feature_adm2_score"], "slopes": [0.012, 2.8], "intercepts": [-0.309, -1.79],
@@ -20,7 +20,7 @@ cat > "$work/my_model.json" << 'MODEL'
 MODEL
 check 'a private model' "$build/embed_model" --private -o "$work/my_model.h" "$work/my_model.json"
 
-# The names that the snippets leave to the reader.
+# Names that the snippets do not declare
 cat > "$work/yours.h" << 'YOURS'
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,8 @@ YOURS
 
 documents='README.md examples/README.md examples/tool/README.md examples/libvmaf/README.md'
 
-# fenced FILE: writes FILE.1.text, .2.text ... of a text in Markdown; in these names a / is a dot
+# fenced FILE: extracts the code of a Markdown file to FILE.1.text, FILE.2.text and so on. These names contain a dot for
+# each slash.
 fenced() {
     awk -v out="$work/$(echo "$1" | tr / .)" '
         /^```c$/ { name = out "." (++count) ".text"; printf "" > name; on = 1; next }
@@ -61,7 +62,7 @@ fenced() {
         on       { print > name }' "$1"
 }
 
-# indented FILE: the same of the comments of a C file, whose lines begin with " * "
+# indented FILE: extracts the code in the comments of a C file, whose lines begin with " * "
 indented() {
     awk -v out="$work/$(basename "$1")" '
         function end() {
@@ -75,9 +76,9 @@ indented() {
         END            { end() }' "$1"
 }
 
-# Statements go into a function, the directives among them before it; what defines functions itself is a file as it
-# stands.
-program() { # TEXT
+# program TEXT: prints a program with this code. Code that defines functions is not changed. Other code becomes the body
+# of a function, and its directives are placed before the function.
+program() {
     echo '#include "yours.h"'
     if grep -q '^[a-z].*) {$' "$1" && ! grep -Eq '^(if|for|while) ' "$1"; then
         cat "$1"
@@ -99,7 +100,7 @@ for name in README.md.1 examples.README.md.5 vmafgpu.h.15; do
     check "snippets: $name" [ -f "$work/$name.text" ]
 done
 
-# Each task of the manual has a caption and code: the paragraph after the caption's paragraph is indented.
+# Each task of the manual has a caption and code: the paragraph after that with the caption is indented.
 awk '
     /^ \* ==== TASKS/     { on = 1 }
     /^ \* ==== REFERENCE/ { on = 0 }
@@ -109,12 +110,12 @@ awk '
                           { is_start = 0 }
     END                   { print tasks + 0, with_code + 0 }' vmafgpu.h > "$work/tasks"
 read -r tasks with_code < "$work/tasks"
-check 'the manual has tasks' [ "$tasks" -ge 13 ]
-check "tasks with code: $with_code of $tasks" [ "$with_code" -eq "$tasks" ]
+check 'manual: number of tasks' [ "$tasks" -ge 13 ]
+check "manual: tasks with code: $with_code of $tasks" [ "$with_code" -eq "$tasks" ]
 
 # ---- names ----
 
-# Functions that the texts mention exist.
+# The functions in the documentation are declared.
 {
     # shellcheck disable=SC2086
     cat $documents CHANGELOG.md SECURITY.md
@@ -122,32 +123,32 @@ check "tasks with code: $with_code of $tasks" [ "$with_code" -eq "$tasks" ]
 } | grep -oE 'vmafgpu_[a-z][a-z_0-9]*\(' | sort -u > "$work/named"
 sed -n 's/^VMAFGPU_API .*[ *]\(vmafgpu_[a-z_0-9]*(\).*/\1/p' vmafgpu.h | sort -u > "$work/declared"
 comm -23 "$work/named" "$work/declared" > "$work/strays"
-check "functions that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-check 'the text names functions' [ "$(wc -l < "$work/named")" -gt 20 ]
+check "documentation: unknown functions: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+check 'documentation: number of functions' [ "$(wc -l < "$work/named")" -gt 20 ]
 
-# The manual's inner names are in the code, and its sections are the ones there are, in this order.
+# The private names in the manual are in the code, and the manual lists all sections in their order.
 sed -n '1,/^#define VMAFGPU_H$/p' vmafgpu.h > "$work/manual"
 sed '1,/^#define VMAFGPU_H$/d' vmafgpu.h > "$work/code"
 grep -oE 'vmafgpu__[a-z_0-9]+' "$work/manual" | sort -u > "$work/inner"
 grep -oE 'vmafgpu__[a-z_0-9]+' "$work/code" | sort -u > "$work/there"
 comm -23 "$work/inner" "$work/there" > "$work/strays"
-check "inner names that are not there: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-# So are those in CONTRIBUTING.md, and the sections that it names.
+check "manual: unknown private names: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
+check 'manual: number of private names' [ "$(wc -l < "$work/inner")" -gt 15 ]
+# The private names and sections in CONTRIBUTING.md exist.
 grep -oE '(vmafgpu__[a-z_0-9]+|VMAFGPU__[A-Z_0-9]+)' CONTRIBUTING.md | grep -v NAME | sort -u > "$work/helpful"
 while read -r name; do
     check "CONTRIBUTING.md: $name is in the code" grep -qwF "$name" "$work/code"
 done < "$work/helpful"
-check 'CONTRIBUTING.md names parts of the code' [ "$(wc -l < "$work/helpful")" -ge 5 ]
+check 'CONTRIBUTING.md: number of private names' [ "$(wc -l < "$work/helpful")" -ge 5 ]
 grep -oE '`>>[a-z_ ]+`' CONTRIBUTING.md | tr -d '`' | grep -vx '>>name' | sort -u > "$work/sections"
 while read -r name; do
     check "CONTRIBUTING.md: section $name" grep -qE "^ \\* $name  " vmafgpu.h vmafgpu_kernels.cu
 done < "$work/sections"
-check 'CONTRIBUTING.md names sections' [ "$(wc -l < "$work/sections")" -ge 5 ]
-check 'the manual names what a pair flows through' [ "$(wc -l < "$work/inner")" -gt 15 ]
+check 'CONTRIBUTING.md: number of sections' [ "$(wc -l < "$work/sections")" -ge 5 ]
 sed -n '/^ \* SECTIONS/,/^ \* HOW A PAIR/p' "$work/manual" | grep '^ \*   >>' |
     grep -oE '>>[a-z_]+( [a-z_]+)?' > "$work/listed"
 sed -nE 's/^ \* (>>[a-z_]+( [a-z_]+)?)  .*/\1/p' "$work/code" > "$work/banners"
-check 'the sections listed are the ones there are' cmp "$work/listed" "$work/banners"
+check 'manual: list of sections' cmp "$work/listed" "$work/banners"
 
 # The manual lists each function in the headers of libvmaf.
 for name in init model_load model_load_from_path model_collection_load model_collection_load_from_path \
@@ -157,29 +158,29 @@ for name in init model_load model_load_from_path model_collection_load model_col
     fetch_preallocated_picture read_pictures score_at_index score_at_index_model_collection feature_score_at_index \
     score_pooled score_pooled_model_collection feature_score_pooled write_output close version cuda_state_init \
     cuda_import_state cuda_preallocate_pictures cuda_fetch_preallocated_picture; do
-    check "libvmaf's vmaf_$name" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
+    check "manual: vmaf_$name of libvmaf" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
 done
 
-# What the documents link to is there, their lines have 120 columns at most, and the short ones stay short.
+# Links of documents lead to existing files.
 for file in $documents CHANGELOG.md CONTRIBUTING.md SECURITY.md; do
     grep -oE '\]\([^)#:]+\)' "$file" | sed 's/^](//; s/)$//' | sort -u > "$work/links"
     while read -r link; do
-        check "$file: $link" [ -e "$(dirname "$file")/$link" ]
+        check "$file: link to $link" [ -e "$(dirname "$file")/$link" ]
     done < "$work/links"
-    check "$file: lines over 120 columns" [ -z "$(awk 'length > 120' "$file")" ]
 done
+
+# Documents that must stay short; words.sh checks README.md.
 longest() { # FILE LINES
-    check "$1: $2 lines at most" [ "$(wc -l < "$1")" -le "$2" ]
+    check "$1: at most $2 lines" [ "$(wc -l < "$1")" -le "$2" ]
 }
-longest README.md 200
 longest CHANGELOG.md 60
 longest SECURITY.md 25
 longest examples/tool/README.md 200
 
 # ---- test/README.md ----
 
-# All tests are in the table, and run.sh runs them.
-for file in test/test_*.c test/test_*.sh; do
+# The table lists all tests, and run.sh runs them.
+for file in test/test_*.c test/test_*.sh test/words.sh; do
     name=$(basename "$file")
     check "test/README.md: $name" grep -qF "\`$name\`" test/README.md
     case $name in
@@ -188,16 +189,17 @@ for file in test/test_*.c test/test_*.sh; do
     esac
 done
 
-# The recipe names texts of files: "| what | `file` | `text` |".
+# The recipe for a new feature has rows "| what | `file` | `text` |", and these files contain these texts.
 sed -n 's/^| [^|]* | `\([^`]*\)` | `\(.*\)` |$/\1 \2/p' test/README.md > "$work/places"
-check 'test/README.md: the recipe' [ "$(wc -l < "$work/places")" -ge 10 ]
+check 'test/README.md: rows of the recipe' [ "$(wc -l < "$work/places")" -ge 10 ]
 while read -r file text; do
     check "test/README.md: $file contains $text" grep -qF -e "$text" "$file"
 done < "$work/places"
 
 # ---- compilers ----
 
-compilers() { # NAME...: those that are there, each once
+# compilers NAME...: prints the names of installed compilers, but only one of several names of the same program
+compilers() {
     seen=
     for name in "$@"; do
         file=$(readlink -f "$(command -v "$name")") || continue
@@ -219,7 +221,7 @@ compiles() { # COMMAND...
 for text in "$work"/*.text; do
     program "$text" > "$work/snippet.c"
     name=$(basename "$text" .text)
-    # A wrong name does not compile.
+    # Code with wrong names must not compile.
     if sed 's/vmafgpu_[a-z_]*(/wrong_&/' "$text" > "$work/wrong" && ! cmp -s "$work/wrong" "$text"; then
         program "$work/wrong" > "$work/wrong.c"
         check "$name with wrong names" fails "${CC:-cc}" -std=c99 -Wall -Werror -fsyntax-only "-I$root" "-I$work" \

@@ -50,7 +50,7 @@ static void test_open(void) {
     check_open(320, 320, VMAFGPU_CHROMA_420, "speed_max_val=1001", "use 0..1000");
 }
 
-/* Each pair finds the one before it. */
+/* Each pair is compared with the pair before it. */
 static void test_order(int depth) {
     film f = film_make("texture+mix", 243, 201, depth, 7, 5);
     vmafgpu_config config = config_of(&f);
@@ -76,7 +76,7 @@ static void test_order(int depth) {
     check_same_scores(&some, &all);
     scores_free(&some);
 
-    /* two at once, of which the second is the reference itself; waiting scores make the first one's 65th push fail */
+    /* Two distorted frames together, the second one is the reference itself. */
     config.threads = 1;
     config.contexts_per_pass = 2;
     contexts[0] = open_checked(&config);
@@ -95,7 +95,7 @@ static void test_order(int depth) {
         CHECK_INT(vmafgpu_score_at(contexts[1], i, &score), VMAFGPU_OK);
         CHECK_BITS(score.values[0], 0);
     }
-    /* a pair by itself changes nothing, and has changed nothing */
+    /* Single pairs in between neither change the clip nor depend on it. */
     CHECK_INT(vmafgpu_reset(contexts[0]), VMAFGPU_OK);
     for (int i = 0; i < 7; i++) {
         frames[0] = film_frame(&f, 6 - i, CLIP_REFERENCE);
@@ -111,7 +111,7 @@ static void test_order(int depth) {
     vmafgpu_close(contexts[0]);
     vmafgpu_close(contexts[1]);
 
-    /* pushes that fail */
+    /* The 65th push fails in the first context, because its scores are not read. */
     config.discard_scores = 1;
     contexts[0] = open_checked(&config);
     contexts[1] = open_checked(&config);
@@ -124,7 +124,7 @@ static void test_order(int depth) {
         CHECK_INT(result, i < 64 ? VMAFGPU_OK : VMAFGPU_ERROR_UNREAD_SCORES);
         CHECK_INT(vmafgpu_next_score(contexts[1], &score), VMAFGPU_OK);
         CHECK(i % 7 == 0 || test_same_bits(score.values[0], all.values[i % 7]));
-        if (i >= 64) { /* the second one was taken */
+        if (i >= 64) { /* the second context has accepted the pair */
             CHECK_INT(vmafgpu_next_score(contexts[0], &score), VMAFGPU_OK);
             CHECK((i - 64) % 7 == 0 || test_same_bits(score.values[0], all.values[(i - 64) % 7]));
             CHECK_INT(vmafgpu_push(contexts[0], frames, distorted), VMAFGPU_OK);
@@ -138,12 +138,12 @@ static void test_order(int depth) {
     film_free(&f);
 }
 
-static void test_seeds(void) {
+static void test_preceding(void) {
     film f = film_make("texture+mix", 96, 96, 8, 2, 5);
     vmafgpu_config config = config_of(&f);
     vmafgpu *context = open_checked(&config);
     vmafgpu_frame frame = film_frame(&f, 0, CLIP_REFERENCE);
-    snprintf(test_where, sizeof test_where, "seeds");
+    snprintf(test_where, sizeof test_where, "preceding frames");
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_HAS(vmafgpu_last_error(context), "feature speed_temporal also requires the preceding distorted frame");
     CHECK_INT(vmafgpu_preceding_count(context), -1);
@@ -155,7 +155,7 @@ static void test_seeds(void) {
     film_free(&f);
 }
 
-/* Words at odd addresses, and in the high bits. */
+/* Words at odd addresses, and samples in the high bits. */
 static void test_layouts(void) {
     film f = film_make("texture+mix", 179, 163, 10, 3, 9);
     vmafgpu_config config = config_of(&f);
@@ -216,7 +216,7 @@ int main(void) {
         test_open();
         test_order(8);
         test_order(10);
-        test_seeds();
+        test_preceding();
         test_layouts();
     }
     vmafgpu_close(context);

@@ -1,5 +1,5 @@
-/* How much stack calls and parts of config.parallel_for need. Each runs on a thread whose stack holds a known byte,
- * and what was overwritten is counted. The limits are what the manual promises for an optimised build. */
+/* Measures the stack use of calls and of tasks of config.parallel_for. Each runs on a thread whose stack is filled with
+ * a known byte, and the bytes that change are counted. The limits are those of the manual for optimised builds. */
 #if !defined(_WIN32)
 #define _DEFAULT_SOURCE
 #endif
@@ -17,7 +17,7 @@
 
 #if defined(_WIN32) || defined(IS_OBSERVED) || !defined(__OPTIMIZE__)
 int main(void) {
-    test_skip("stack, which an optimised build for POSIX without sanitizers shows");
+    test_skip("stack use (needs an optimised build for POSIX without sanitizers)");
     return test_end();
 }
 #else
@@ -43,14 +43,14 @@ static void *do_nothing(void *user) {
     return user;
 }
 
-/* Runs `main` on the stack; returns how many bytes it took. */
+/* Runs `main` on the stack. Returns the number of bytes it used. */
 static long run_on(painted *p, void *(*main)(void *), void *user) {
     pthread_attr_t attributes;
     pthread_t thread;
     long untouched = 0;
     memset(p->memory, PAINT, STACK);
     test_need(pthread_attr_init(&attributes) == 0, "attributes of a thread");
-    test_need(pthread_attr_setstack(&attributes, p->memory, STACK) == 0, "a stack of its own");
+    test_need(pthread_attr_setstack(&attributes, p->memory, STACK) == 0, "the stack of a thread");
     test_need(pthread_create(&thread, &attributes, main, user) == 0, "a thread");
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
@@ -69,28 +69,28 @@ static painted painted_make(void) {
     return p;
 }
 
-/* ---- parts ---- */
+/* ---- tasks ---- */
 
-typedef struct parts {
+typedef struct tasks {
     painted stack;
     long most;
     void (*task)(void *arg, int index);
     void *arg;
     int index;
-} parts;
+} tasks;
 
-static void *run_part(void *user) {
-    parts *p = (parts *)user;
+static void *run_task(void *user) {
+    tasks *p = (tasks *)user;
     p->task(p->arg, p->index);
     return NULL;
 }
 
 static void on_painted(void *user, int count, void (*task)(void *arg, int index), void *arg) {
-    parts *p = (parts *)user;
+    tasks *p = (tasks *)user;
     p->task = task;
     p->arg = arg;
     for (p->index = 0; p->index < count; p->index++) {
-        long took = run_on(&p->stack, run_part, p);
+        long took = run_on(&p->stack, run_task, p);
         p->most = took > p->most ? took : p->most;
     }
 }
@@ -159,11 +159,11 @@ static void *call_end(void *user) {
     return NULL;
 }
 
-/* Prints and checks what a way of calling took. */
+/* Prints the stack use and checks that it is below the limit. */
 static void limit(const char *what, long took, long most) {
     printf("%-24s %6ld bytes of stack, at most %ld\n", what, took, most);
     if (took <= 0 || took >= most)
-        snprintf(test_where, sizeof test_where, "%s takes %ld bytes of stack, not below %ld", what, took, most);
+        snprintf(test_where, sizeof test_where, "%s needs %ld bytes of stack (limit %ld)", what, took, most);
     CHECK(took > 0 && took < most);
 }
 
@@ -173,11 +173,11 @@ static long step(painted *stack, void *(*main)(void *), calls *c, long most) {
     return took > most ? took : most;
 }
 
-/* All calls of a context, on one thread and then with parts on another stack. */
-static void measure(painted *stack, parts *p, calls *c, long *open, long *call) {
-    for (int hooked = 0; hooked < 2; hooked++) {
-        c->config.threads = hooked ? 3 : 1;
-        c->config.parallel_for = hooked ? on_painted : NULL;
+/* Measures all calls of a context, on one thread and then with tasks on another stack. */
+static void measure(painted *stack, tasks *p, calls *c, long *open, long *call) {
+    for (int is_parallel = 0; is_parallel < 2; is_parallel++) {
+        c->config.threads = is_parallel ? 3 : 1;
+        c->config.parallel_for = is_parallel ? on_painted : NULL;
         c->config.parallel_for_user = p;
         c->context = NULL;
         *open = step(stack, call_open, c, *open);
@@ -202,8 +202,8 @@ static void test_calls(painted *stack) {
                                             "float_adm",    "float_ssim",   "float_ms_ssim",
                                             "float_motion", "float_ansnr",  NULL,
                                             "edits",        "RGB",          "v1" };
-    static const unsigned levels[] = { 0, 16, 255 }; /* all, without AVX-512, plain C */
-    parts p;
+    static const unsigned levels[] = { 0, 16, 255 }; /* all instruction sets, without AVX-512, plain C */
+    tasks p;
     memset(&p, 0, sizeof p);
     p.stack = painted_make();
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
@@ -225,7 +225,7 @@ static void test_calls(painted *stack) {
             memset(&feature, 0, sizeof feature);
             memset(&model, 0, sizeof model);
             feature.name = name;
-            feature.options = is_cambi ? "topk=0.01" : NULL; /* so that values are selected */
+            feature.options = is_cambi ? "topk=0.01" : NULL; /* uses the selection of values */
             model.version = "vmaf_v1.0.16_hfr_3d0h";
             c.edit = (unsigned char *)calloc(64 * 64, 2);
             c.blocks = (vmafgpu_block *)calloc((size_t)WIDTH * HEIGHT / 256, sizeof *c.blocks);
@@ -270,14 +270,14 @@ static void test_calls(painted *stack) {
         snprintf(what, sizeof what, "%s: calls", name);
         limit(what, call, CALL_LIMIT);
         if (strcmp(name, "psnr") != 0 || p.most) {
-            snprintf(what, sizeof what, "%s: a part", name);
+            snprintf(what, sizeof what, "%s: a task", name);
             limit(what, p.most, TASK_LIMIT);
         }
     }
     free(p.stack.memory);
 }
 
-/* ---- a model's text ---- */
+/* ---- the text of a model ---- */
 
 static void *parse(void *user) {
     vmafgpu_model *model = NULL;
@@ -306,7 +306,7 @@ static void test_parse(painted *stack) {
         in = fopen(path, "rb");
         test_need(text != NULL, "memory");
         if (!in) {
-            printf("%s is not there\n", path);
+            printf("%s does not exist\n", path);
         } else {
             CHECK(fread(text, 1, (4 << 20) - 1, in) > 0);
             limit(names[i], run_on(stack, parse, text), CALL_LIMIT);
@@ -319,7 +319,7 @@ static void test_parse(painted *stack) {
 int main(void) {
     const char *runner = getenv("RUNNER");
     if (runner && *runner && strcmp(runner, "env") != 0) {
-        test_skip("stack, under another program");
+        test_skip("stack use (not measured under a RUNNER)");
     } else {
         painted stack = painted_make();
         test_calls(&stack);

@@ -107,26 +107,26 @@ check '--join of several videos: first report' same joined1.xml one.xml
 check '--join of several videos: second report' same joined2.xml two.xml
 
 segments 3
-refused 'of 3 segments 1 is missing: 2' --join "$work/part1.json" "$work/part3.json"
+refused '1 of 3 segments is missing: 2' --join "$work/part1.json" "$work/part3.json"
 refused 'are the same segment, 1' --join "$work/part1.json" "$work/part2.json" "$work/part1.json"
 $tool -r "$r" -d "$work/two.y4m" --quiet --segment 2/3 -o "$work/other.json"
-refused 'are of different runs' --join "$work/part1.json" "$work/other.json" "$work/part3.json"
+refused 'are from different runs' --join "$work/part1.json" "$work/other.json" "$work/part3.json"
 head -c 500 "$work/part2.json" > "$work/cut.json"
 refused 'cut.json" is not a' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
 sed '$d' "$work/part2.json" > "$work/cut.json"
-refused 'is not whole' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
+refused 'is incomplete' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
 sed '3s/\["1[0-9a-f]/["1f/' "$work/part2.json" > "$work/cut.json"
-refused 'is not whole' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
+refused 'is incomplete' --join "$work/part1.json" "$work/cut.json" "$work/part3.json"
 refused 'is not a state or segment' --join "$r"
 refused 'would overwrite a part' --join "$work/part1.json" "$work/part2.json" "$work/part3.json" -o "$work/part2.json"
 refused 'cannot be opened' --join "$work/none.json"
 refused 'needs I/N' -r "$r" -d "$work/one.y4m" --segment 4/3 -o "$work/out.json"
-refused 'needs one -o' -r "$r" -d "$work/one.y4m" --segment 1/3
+refused 'requires a single -o' -r "$r" -d "$work/one.y4m" --segment 1/3
 refused 'need files' -r "$r" -d - --segment 1/3 -o "$work/out.json" < "$work/one.y4m"
 ! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true \
     --state "$work/apsnr"
 
-# A part with a header that states too many segments: the message lists missing segments and comes at once. gzip computes
+# A part with a header that states too many segments: the tool lists the missing segments without delay. gzip computes
 # the CRC-32 of the changed header.
 claims() { # SEGMENTS FROM TO
     head -n 1 "$2" | sed -e 's/,"[0-9a-f]*"\]$//' -e "s/\"segments\":[0-9]*/\"segments\":$1/" | tr -d '\n' > "$3.text"
@@ -142,7 +142,8 @@ if command -v gzip > /dev/null; then
         (
             failed=0
             ulimit -t 600 # seconds of processor time, far more than needed
-            refused "of $claim segments $((claim - 2)) are missing: 2, 4, 5," --join "$work/claim3.json" "$work/claim1.json"
+            refused "$((claim - 2)) of $claim segments are missing: 2, 4, 5," --join "$work/claim3.json" \
+                "$work/claim1.json"
             [ "$failed" -eq 0 ]
         )
         check "part with $claim segments in its header" [ $? -eq 0 ]
@@ -157,7 +158,8 @@ check '--state: report' same kept.json whole.json
 $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/again.json" --state "$work/state"
 check '--state of a complete run: report' cmp -s "$work/kept.json" "$work/again.json"
 size=$(wc -c < "$work/state")
-for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do # truncated states, as after a kill
+# truncated states, as after a kill
+for keep in 0 1 10 300 "$((size / 3))" "$((size / 2))" "$((size - 60))" "$((size - 1))"; do
     head -c "$keep" "$work/state" > "$work/cut"
     $tool -r "$r" -d "$work/one.y4m" --quiet --json -o "$work/cut.json" --state "$work/cut" 2> "$work/err"
     check "state truncated to $keep bytes: $(cat "$work/err")" same cut.json whole.json

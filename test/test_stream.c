@@ -1,4 +1,5 @@
-/* How scores come out: order and states, callback and polling, segments, single pairs, pooling, several models. */
+/* How scores are delivered: order and states, callback and polling, segments, single pairs, pooling, several models,
+ * candidates, calls from callbacks, acquired pairs and tags. */
 #include <math.h>
 #include "scoring.h"
 
@@ -50,7 +51,7 @@ static void test_states(void) {
     CHECK(vmafgpu_last_error(context)[0] != 0);
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
     CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_ERROR_STATE);
-    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK); /* once more changes nothing */
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK); /* a second flush changes nothing */
     CHECK_INT(vmafgpu_score_count(context), 5);
     CHECK_INT(vmafgpu_score_at(context, 5, &score), VMAFGPU_ERROR_NOT_FOUND);
     CHECK_INT(vmafgpu_score_at(context, -1, &score), VMAFGPU_ERROR_NOT_FOUND);
@@ -64,7 +65,7 @@ static void test_states(void) {
     CHECK_INT(vmafgpu_percentile(context, 0, (double)NAN, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(context, 0, 50, NULL), VMAFGPU_ERROR_ARGUMENT);
 
-    /* The same context, the same clip once more; and once more after a clip that was broken off. */
+    /* The same context scores the same clip again after a reset, in round 1 after an incomplete clip. */
     for (int round = 0; round < 2; round++) {
         scores again;
         snprintf(test_where, sizeof test_where, "reset %d", round);
@@ -87,8 +88,8 @@ static void test_states(void) {
     }
     vmafgpu_close(context);
 
-    /* There is no tail to nothing. */
-    snprintf(test_where, sizeof test_where, "tail first");
+    /* vmafgpu_push_following() needs a pair before it. */
+    snprintf(test_where, sizeof test_where, "following frame first");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push_following(context, &frame), VMAFGPU_ERROR_STATE);
@@ -98,7 +99,7 @@ static void test_states(void) {
     CHECK_INT(film_push(&f, context, 1), VMAFGPU_ERROR_STATE);
     vmafgpu_close(context);
 
-    /* A clip without frames has no scores, and that is not an error. */
+    /* Flushing a clip without frames succeeds, and there are no scores. */
     snprintf(test_where, sizeof test_where, "empty clip");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -184,7 +185,7 @@ static void test_delivery(void) {
                 CHECK_INT(film_push(&f, kept, i), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(kept), VMAFGPU_OK);
 
-            /* through the callback */
+            /* by callback */
             c = collector_for(&whole);
             config.discard_scores = discard;
             config.on_score = collect;
@@ -206,7 +207,7 @@ static void test_delivery(void) {
             }
             vmafgpu_close(context);
 
-            /* by polling, fetching as late as possible */
+            /* by polling, as late as possible */
             c.got.rows = 0;
             c.last = -1;
             config.on_score = NULL;
@@ -247,15 +248,15 @@ static void test_delivery(void) {
     film_free(&f);
 }
 
-/* With discard_scores and nobody fetching, the context fills up; nothing is lost, and fetching makes room. */
-static void test_full(void) {
+/* With discard_scores, a context accepts a limited number of pairs until the scores are read. No score is lost. */
+static void test_unread_scores(void) {
     film f = film_make("texture+mix", 16, 16, 8, 8, 2);
     vmafgpu_config config = film_config(&f);
     vmafgpu *context;
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu_score score;
     int pushed = 0;
-    snprintf(test_where, sizeof test_where, "full");
+    snprintf(test_where, sizeof test_where, "too many unread scores");
     config.discard_scores = 1;
     context = open_checked(&config);
     while (pushed < 10000 && (result = film_push(&f, context, pushed % 8)) == VMAFGPU_OK)
@@ -278,7 +279,7 @@ static void test_full(void) {
     film_free(&f);
 }
 
-/* Subsampled scores are the full run's, every N-th. */
+/* With subsample N, the scores are every N-th score of all frames. */
 static void test_subsample(void) {
     film f = film_make("texture+mix", 48, 40, 8, 11, 3);
     vmafgpu_config config = film_config(&f);
@@ -303,8 +304,8 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Scores frames first..end-1 of the film in a context of their own, told what surrounds them: as many frames as are
- * needed, and some more. */
+/* Scores frames first..end-1 of the film in a new context. Before and after them, pushes the neighbouring frames that
+ * are needed and `more` additional ones. */
 static void score_segment(const film *f, const vmafgpu_config *config, const scores *whole, int first, int end,
                           int tails, int more) {
     vmafgpu *context = open_checked(config);
@@ -363,7 +364,7 @@ static void test_segments(void) {
         whole = film_score(&f, &config);
         for (int first = 0; first < f.clip.frames; first++) {
             for (int end = first + 1; end <= f.clip.frames; end++) {
-                /* Of the five-frame window, frame 0's motion3 looks two frames ahead. */
+                /* With the five-frame window, motion3 of frame 0 depends on the next two frames. */
                 int tails = end == 1 && ways[w].seeds >= 3 ? 2 : 1;
                 snprintf(test_where, sizeof test_where, "segment %d..%d, %s", first, end - 1,
                          ways[w].motion ? ways[w].motion : "default");
@@ -480,7 +481,7 @@ static void test_models(void) {
     CHECK_INT(vmafgpu_flush(together), VMAFGPU_OK);
     for (int m = 0; m < 4; m++) {
         vmafgpu *alone;
-        snprintf(test_where, sizeof test_where, "model %s alone", versions[m]);
+        snprintf(test_where, sizeof test_where, "only model %s", versions[m]);
         config.models = &all[m];
         config.model_count = 1;
         alone = open_checked(&config);
@@ -502,7 +503,7 @@ static void test_models(void) {
     }
     vmafgpu_close(together);
 
-    /* a model by pointer is the model by name; no model gives no score */
+    /* A model by pointer has the scores of the model by name. Without a model there is no score. */
     {
         vmafgpu_model_config by_pointer;
         vmafgpu_feature_config vif = feature("vif", NULL);
@@ -592,7 +593,7 @@ static void test_pooling(void) {
     film_free(&f);
 }
 
-/* Intervals of frames, with and without gaps. */
+/* Pools intervals of frames, with and without skipped frames. */
 static void test_pool_range(void) {
     film f = film_make("texture+mix", 48, 40, 8, 10, 7);
     for (int subsample = 1; subsample <= 4; subsample += 3) {
@@ -661,7 +662,7 @@ static void test_pool_range(void) {
     film_free(&f);
 }
 
-/* ---- several candidates for one reference ---- */
+/* ---- vmafgpu_score_candidates() ---- */
 
 enum { CANDIDATES = 5 };
 
@@ -690,7 +691,7 @@ static void check_candidates(const film *films, const vmafgpu_config *given, con
         for (int i = 0; i < CANDIDATES; i++)
             distorted[i] = film_frame(&films[i], 1, 1);
         memory = vmafgpu_host_memory(many);
-        CHECK_INT(vmafgpu_push(many, &previous, &distorted[0]), VMAFGPU_OK); /* a clip in progress is left alone */
+        CHECK_INT(vmafgpu_push(many, &previous, &distorted[0]), VMAFGPU_OK); /* the clip in progress must not change */
         CHECK_INT(vmafgpu_score_candidates(many, &reference, distorted, runs[k].count, before, got), VMAFGPU_OK);
         CHECK_INT(vmafgpu_host_memory(many), memory);
         CHECK_INT(vmafgpu_push(single, &previous, &distorted[0]), VMAFGPU_OK);
@@ -737,8 +738,8 @@ static void test_candidates(void) {
         }
         check_candidates(films, &config, way == 3 ? "all features" : way == 2 ? "12 bits" : way ? "10 bits" : "8 bits");
         if (way == 1) {
-            /* a candidate with a bad sample is named, and no score is written; so is what is wrong with the
-             * arguments */
+            /* The message names a candidate with an illegal sample, and no score is written. Also checks the messages
+             * about invalid arguments. */
             vmafgpu *context;
             vmafgpu_frame reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
             vmafgpu_score got[CANDIDATES];
@@ -780,10 +781,9 @@ static void test_candidates(void) {
     }
 }
 
-/* ---- calls from within a call ---- */
+/* ---- calls from callbacks ---- */
 
-/* What a callback may ask, and what it is refused. No checks in here but those of results: they are counted as
- * elsewhere. */
+/* The callbacks below call functions that must work and functions that must be refused. */
 typedef struct visitor {
     vmafgpu *context;
     vmafgpu_frame frame;
@@ -791,7 +791,7 @@ typedef struct visitor {
     int visits;
 } visitor;
 
-static void refused(vmafgpu *context, vmafgpu_result result, const char *function) {
+static void check_refused(vmafgpu *context, vmafgpu_result result, const char *function) {
     CHECK_STR(vmafgpu_result_name(result), "VMAFGPU_ERROR_STATE");
     CHECK_HAS(vmafgpu_last_error(context), function);
     CHECK_HAS(vmafgpu_last_error(context), "callback");
@@ -802,19 +802,19 @@ static void visit_calls(visitor *v) {
     vmafgpu *c = v->context, *two[1];
     vmafgpu_score score;
     two[0] = c;
-    refused(c, vmafgpu_push(c, &v->frame, &v->frame), "vmafgpu_push");
-    refused(c, vmafgpu_push_many(two, 1, &v->frame, &v->frame, NULL), "vmafgpu_push_many");
-    refused(c, vmafgpu_score_pair(c, &v->frame, &v->frame, NULL, &score), "vmafgpu_score_pair");
-    refused(c, vmafgpu_score_candidates(c, &v->frame, &v->frame, 1, NULL, &score), "vmafgpu_score_candidates");
-    refused(c, vmafgpu_push_preceding(c, &v->frame), "vmafgpu_push_preceding");
-    refused(c, vmafgpu_push_following(c, &v->frame), "vmafgpu_push_following");
-    refused(c, vmafgpu_next_score(c, &score), "vmafgpu_next_score");
-    refused(c, vmafgpu_flush(c), "vmafgpu_flush");
-    refused(c, vmafgpu_reset(c), "vmafgpu_reset");
-    refused(c, vmafgpu_wait(c, -1), "vmafgpu_wait");
-    refused(c, vmafgpu_stream_wait(c, NULL, -1), "vmafgpu_stream_wait");
+    check_refused(c, vmafgpu_push(c, &v->frame, &v->frame), "vmafgpu_push");
+    check_refused(c, vmafgpu_push_many(two, 1, &v->frame, &v->frame, NULL), "vmafgpu_push_many");
+    check_refused(c, vmafgpu_score_pair(c, &v->frame, &v->frame, NULL, &score), "vmafgpu_score_pair");
+    check_refused(c, vmafgpu_score_candidates(c, &v->frame, &v->frame, 1, NULL, &score), "vmafgpu_score_candidates");
+    check_refused(c, vmafgpu_push_preceding(c, &v->frame), "vmafgpu_push_preceding");
+    check_refused(c, vmafgpu_push_following(c, &v->frame), "vmafgpu_push_following");
+    check_refused(c, vmafgpu_next_score(c, &score), "vmafgpu_next_score");
+    check_refused(c, vmafgpu_flush(c), "vmafgpu_flush");
+    check_refused(c, vmafgpu_reset(c), "vmafgpu_reset");
+    check_refused(c, vmafgpu_wait(c, -1), "vmafgpu_wait");
+    check_refused(c, vmafgpu_stream_wait(c, NULL, -1), "vmafgpu_stream_wait");
     vmafgpu_close(c);
-    refused(c, VMAFGPU_ERROR_STATE, "vmafgpu_close");
+    check_refused(c, VMAFGPU_ERROR_STATE, "vmafgpu_close");
 }
 
 static void visit(void *user, const vmafgpu_score *given) {
@@ -836,12 +836,12 @@ static void visit(void *user, const vmafgpu_score *given) {
     CHECK_INT(vmafgpu_score_count(v->context), given->index + 1);
 }
 
-static void visit_hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+static void visit_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     visitor *v = (visitor *)user;
     if (v->visits++ == 0) {
         double value;
         visit_calls(v);
-        refused(v->context, vmafgpu_pool(v->context, 0, VMAFGPU_POOL_MEAN, &value), "vmafgpu_pool");
+        check_refused(v->context, vmafgpu_pool(v->context, 0, VMAFGPU_POOL_MEAN, &value), "vmafgpu_pool");
     }
     for (int i = 0; i < count; i++)
         task(arg, i);
@@ -856,7 +856,7 @@ static void visit_log(void *user, vmafgpu_log_level level, const char *message) 
     }
 }
 
-static void test_visits(void) {
+static void test_calls_from_callbacks(void) {
     film f = film_make("texture+mix", 48, 40, 8, 5, 2);
     vmafgpu_config config = film_config(&f);
     scores whole = film_score(&f, &config);
@@ -873,7 +873,7 @@ static void test_visits(void) {
             config.on_score_user = &v;
         } else if (kind == 1) {
             config.threads = 2;
-            config.parallel_for = visit_hook;
+            config.parallel_for = visit_parallel_for;
             config.parallel_for_user = &v;
         } else {
             config.on_log = visit_log;
@@ -882,7 +882,8 @@ static void test_visits(void) {
         v.context = open_checked(&config);
         if (kind == 2) {
             CHECK_INT(vmafgpu_push(v.context, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
-            CHECK_HAS(vmafgpu_last_error(v.context), "reference is NULL"); /* the call's own sentence again */
+            /* the message of the push, not of the calls from on_log */
+            CHECK_HAS(vmafgpu_last_error(v.context), "reference is NULL");
         }
         for (int i = 0; i < f.clip.frames; i++)
             CHECK_INT(film_push(&f, v.context, i), VMAFGPU_OK);
@@ -897,9 +898,9 @@ static void test_visits(void) {
     film_free(&f);
 }
 
-/* ---- lent memory ---- */
+/* ---- acquired pairs ---- */
 
-/* Writes a frame of a film to one that was lent. */
+/* Copies a frame of a film to an acquired frame. */
 static void fill(const film *f, int index, int side, const vmafgpu_frame *to) {
     const vmafgpu_frame from = film_frame(f, index, side);
     for (int plane = 0; plane < 3 && to->data[plane]; plane++) {
@@ -912,7 +913,7 @@ static void fill(const film *f, int index, int side, const vmafgpu_frame *to) {
     }
 }
 
-static void test_lent(void) {
+static void test_acquired(void) {
     enum { MOST = 4 };
     for (int way = 0; way < 6; way++) {
         const int colour = way >= 4;
@@ -960,7 +961,7 @@ static void test_lent(void) {
         CHECK_INT(vmafgpu_acquire_pair(context, &none, &none), VMAFGPU_ERROR_STATE);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_acquire_pair(context, &pairs[0][0], &pairs[0][1]), VMAFGPU_OK);
-        vmafgpu_close(context); /* while one is lent */
+        vmafgpu_close(context); /* while a pair is acquired */
         scores_free(&expected);
         film_free(&f);
     }
@@ -968,7 +969,7 @@ static void test_lent(void) {
 
 /* ---- tags ---- */
 
-/* Tags with the bits of signalling NaNs, infinities and -0.0: a row of doubles stores them. */
+/* Returns a tag with the bits of a signalling NaN, a quiet NaN or a denormal number. Tags are stored as doubles. */
 static uint64_t tag_of(int64_t index) {
     static const uint64_t patterns[] = { 0x7ff0000000000001u, 0xfff0000000000000u, 0x8000000000000000u,
                                          0xffffffffffffffffu };
@@ -991,7 +992,7 @@ static void check_tag(void *user, const vmafgpu_score *score) {
     tags_delivered++;
 }
 
-/* Each score of a clip has the tag of its pair, whichever function delivers it, also if the frame failed. */
+/* Each score has the tag of its pair, with all ways of delivery. */
 static void test_tags_of_clips(film *f) {
     for (int variant = 0; variant < 16; variant++) {
         const int discards = variant & 1, calls_back = variant & 2, subsample = variant & 4 ? 3 : 1, live = variant & 8;
@@ -1057,7 +1058,7 @@ static void test_tags(void) {
     }
     CHECK_INT(vmafgpu_edit_begin(contexts[0], &reference, NULL, NULL, NULL, scores), VMAFGPU_OK);
     CHECK(scores[0].tag == 0);
-    /* a push that fails in one context: the others have taken the pair, and `results` names them */
+    /* A push fails in one context. The other contexts accept the pair, and `results` contains the result of each. */
     CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_OK);
     for (int i = 0; i < 3; i++)
         CHECK_INT(results[i], VMAFGPU_OK);
@@ -1080,13 +1081,13 @@ static void test_tags(void) {
 
 int main(void) {
     test_tags();
-    test_lent();
+    test_acquired();
     test_candidates();
-    test_visits();
+    test_calls_from_callbacks();
     test_states();
     test_null_context();
     test_delivery();
-    test_full();
+    test_unread_scores();
     test_subsample();
     test_segments();
     test_score_pair();

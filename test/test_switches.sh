@@ -1,13 +1,13 @@
 #!/bin/sh
-# The switches that leave features out, alone and together: such builds compile without a warning, compute the same
-# values of the other features, on the CPU and on the simulated GPU, and reject the missing features with a message that
-# names them. Then optimised builds with compilers' flags that must not change a score, and the blocks of the header
-# that change compilers' settings.
+# Tests the switches VMAFGPU_NO_* that leave features out, alone and together. Such builds must compile without a
+# warning and compute the same values of the other features on the CPU and on the simulated GPU. They must reject the
+# missing features with a message that names them. Also tests optimised builds with compiler flags that must not change
+# a score, and that VMAFGPU__COLD and VMAFGPU__COLD_END are paired.
 #
 #     test/test_switches.sh BUILD
 #
-# DEPTH=all: builds without vector code are also compiled, not only parsed; every switch alone, optimised for this
-# processor; every flag that is part of -funsafe-math-optimizations.
+# DEPTH=all: also compiles builds without vector code, each switch alone with optimisation for this processor, and each
+# flag that is part of -funsafe-math-optimizations.
 build=${1:-build}
 CC=${CC:-cc}
 work=$build/test/switches
@@ -19,7 +19,8 @@ mkdir -p "$work" || exit 1
 driver=$(cd "$build/test" && pwd)/libsimulated_cuda32.so
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/simulated.ptx"
 
-check() { # WHAT STATUS
+# check WHAT STATUS: counts a check, which passes if STATUS is 0
+check() {
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
     else
@@ -28,21 +29,22 @@ check() { # WHAT STATUS
     fi
 }
 
-feature_of() { # SWITCH
+# feature_of SWITCH: prints the name of the feature, or of one of the features, that a switch leaves out
+feature_of() {
     case $1 in
     SPEED) echo speed_chroma ;;
     *) echo "$1" | tr 'A-Z' 'a-z' ;;
     esac
 }
 
-# What a model needs.
-needs() { # NAME
+# needs NAME: prints the switches that disable this line of the output of switches.c
+needs() {
     case $1 in
     vmaf_v0.6.1) echo ADM VIF MOTION MODELS ;;
     vmaf_v1*) echo ADM MOTION CAMBI SPEED MODELS ;;
     edits) echo ADM VIF MOTION EDITS MODELS ;;
     pixels) echo ADM VIF MOTION RGB MODELS ;;
-    overlay) echo ADM VIF MOTION MODELS ;; # an option of what is not there is ignored
+    overlay) echo ADM VIF MOTION MODELS ;; # options of missing features are ignored
     speed_chroma | speed_temporal) echo SPEED ;;
     psnr_hvs) echo PSNR_HVS ;;
     float_ssim | float_ms_ssim) echo SSIM ;;
@@ -51,7 +53,7 @@ needs() { # NAME
     esac
 }
 
-# compare NAME BACKEND SWITCH...: the lines of this build against those of the whole one
+# compare NAME BACKEND SWITCH...: compares the output of this build with that of the complete build
 compare() {
     name=$1 backend=$2
     shift 2
@@ -65,7 +67,7 @@ compare() {
         done
         if [ "$what" = nothing ]; then
             for switch in "$@"; do
-                # they are no features
+                # These switches are not about features.
                 case $switch in SIMD | THREADS | JSON | MODELS | GPU) continue ;; esac
                 case $line in *"; use "*" $(feature_of "$switch"),"*) false ;; esac
                 check "$name, $backend: $line" $?
@@ -77,7 +79,7 @@ compare() {
             named=1
             for switch in $by; do
                 case $line in *" not part of this build ("*"VMAFGPU_NO_$switch)"*) named=0 ;; esac
-                # the message is that of an unknown name
+                # Without built-in models, the message is that for an unknown model.
                 case $switch in MODELS) named=0 ;; esac
             done
             check "$name, $backend: $line" $named
@@ -85,7 +87,8 @@ compare() {
     done 3< "$work/$name.$backend" 4< "$work/whole.$backend"
 }
 
-build_for_cpu() { # NAME COMMAND SWITCH...
+# build_for_cpu NAME COMMAND SWITCH...: compiles switches.c with these switches, and runs it on the CPU
+build_for_cpu() {
     name=$1 command=$2
     shift 2
     flags=
@@ -101,7 +104,8 @@ build_for_cpu() { # NAME COMMAND SWITCH...
     check "$name runs" $?
 }
 
-build_one() { # NAME SWITCH...
+# build_one NAME SWITCH...: the same without optimisation; also runs it on the simulated GPU
+build_one() {
     name=$1
     shift
     build_for_cpu "$name" "$CC -std=c99 -O0" "$@"
@@ -113,10 +117,10 @@ sets='ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS CAMBI+SPEE
       PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE
       ADM+VIF+MOTION+CAMBI+SPEED+PSNR+SSIM+FLOAT+PSNR_HVS+CIEDE+RGB'
 build_one whole
-# nothing is left out of it
+# The complete build contains all features.
 [ "$(grep -c 'not part of this build' "$work/whole.cpu")" -eq 0 ] &&
     [ "$(grep -c '^nothing: .*use adm, vif, motion, cambi, ' "$work/whole.cpu")" -eq 2 ]
-check 'the whole build has everything' $?
+check 'complete build: all features' $?
 for set in $sets; do
     # shellcheck disable=SC2046
     build_one "$set" $(echo "$set" | tr + ' ')
@@ -126,8 +130,8 @@ for set in $sets; do
     done
 done
 printf '#define VMAFGPU_IMPLEMENTATION\n#include "%s/vmafgpu.h"\n' "$(pwd)" > "$work/only.c"
-# Without the vector code, without the GPU, and in other compilers no warning either. GCC says more when it compiles
-# than when it only reads, and has compiled all sets above.
+# Builds without vector code, without GPUs, and with other compilers must not cause warnings either. GCC has more
+# warnings when it compiles than with -fsyntax-only, and has compiled all sets above.
 for set in $sets; do
     flags=$(echo "+$set" | sed 's/+/ -DVMAFGPU_NO_/g')
     for command in 'clang -fsyntax-only' 'clang -fsyntax-only -DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU' \
@@ -142,9 +146,9 @@ for set in $sets; do
     done
 done
 
-# ---- optimised, with what compilers may do to float arithmetic ----
+# ---- optimised builds with flags for unsafe floating-point arithmetic ----
 
-# optimised NAME COMMAND SWITCH...: its lines are those of the whole build, which is not optimised
+# optimised NAME COMMAND SWITCH...: checks that the output equals that of the complete build without optimisation
 optimised() {
     name=$1
     build_for_cpu "$@"
@@ -161,14 +165,14 @@ done
 few='GPU ADM MOTION CAMBI PSNR SSIM PSNR_HVS CIEDE RGB EDITS MODELS'
 for compiler in $compilers; do
     tuned="$compiler -std=gnu11 -O2 $native"
-    # A switch must not move the settings that keep products and sums apart.
+    # A switch must not change the settings that prevent fused products.
     [ "$DEPTH$compiler" = clang-19 ] || optimised "$compiler-JSON" "$tuned" $few VIF SPEED JSON
-    # What the pragmas say must be true of the functions of <immintrin.h>, too.
+    # The pragmas must also apply to the functions of <immintrin.h>.
     [ $compiler = gcc ] && [ "$DEPTH" != all ] ||
         optimised "$compiler-unsafe" "$compiler -std=gnu11 -O1 -funsafe-math-optimizations" $few VIF FLOAT JSON
     [ "$DEPTH" = all ] || continue
     for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math; do
-        # GCC takes the last one with these two alone
+        # GCC only accepts -fassociative-math together with these two flags.
         optimised "$compiler$flag" "$compiler -std=gnu11 -O2 $flag -fno-signed-zeros -fno-trapping-math" GPU
     done
     for switch in GPU JSON MODELS THREADS SIMD ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB; do
@@ -176,7 +180,7 @@ for compiler in $compilers; do
     done
 done
 
-# clang 14 has no pragma for this on AArch64: then open fails.
+# clang 14 has no pragma for this on AArch64, so vmafgpu_open() fails.
 if [ "$DEPTH" = all ] && command -v clang > /dev/null 2>&1 && command -v qemu-aarch64 > /dev/null 2>&1 &&
     command -v aarch64-linux-gnu-gcc > /dev/null 2>&1; then
     flags=$(printf ' -DVMAFGPU_NO_%s' $few VIF SPEED JSON)
@@ -196,7 +200,7 @@ fi
 
 # ---- blocks of the header ----
 
-# Each VMAFGPU__COLD has its end in the same branch of the same conditional.
+# Each VMAFGPU__COLD must have its end in the same branch of the same conditional.
 awk '
     /^# *(if|ifdef|ifndef)/ { branch[++depth] = FNR }
     /^# *(else|elif)/ { branch[depth] = FNR }
@@ -204,18 +208,18 @@ awk '
     /^VMAFGPU__COLD(_END)?$/ {
         here = depth " " (depth ? branch[depth] : 0)
         if (open == "" && /_END/)
-            print FILENAME ":" FNR ": VMAFGPU__COLD_END without a begin"
+            print FILENAME ":" FNR ": VMAFGPU__COLD_END without VMAFGPU__COLD"
         else if (open != "" && !/_END/)
-            print FILENAME ":" FNR ": VMAFGPU__COLD in the block that begins in line " line
+            print FILENAME ":" FNR ": VMAFGPU__COLD inside the block that begins in line " line
         else if (/_END/ && open != here)
-            print FILENAME ":" FNR ": VMAFGPU__COLD_END is in another conditional than the begin in line " line
+            print FILENAME ":" FNR ": VMAFGPU__COLD_END is not in the same branch as VMAFGPU__COLD in line " line
         open = /_END/ ? "" : here
         line = FNR
         blocks++
     }
     END {
         if (open != "")
-            print FILENAME ":" line ": VMAFGPU__COLD without an end"
+            print FILENAME ":" line ": VMAFGPU__COLD without VMAFGPU__COLD_END"
         if (!blocks)
             print FILENAME ": no VMAFGPU__COLD"
     }' vmafgpu.h > "$work/cold.log"

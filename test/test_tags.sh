@@ -1,7 +1,8 @@
 #!/bin/sh
-# `make tags` finds every function of vmafgpu.h and of the kernels at its line: behind macros such as VMAFGPU__FN and
-# GPU_KERNEL, and in all branches of #if. The tags are compared with three lists not made by ctags: definitions
-# that a simple search finds, the symbols of the compiled library, and the kernels that the preprocessor prints.
+# `make tags` must find every function of vmafgpu.h and of the kernels with its line, also functions after macros such
+# as VMAFGPU__FN and GPU_KERNEL, and in all branches of #if. This script compares the tags with three lists that do not
+# come from ctags: definitions that a simple search finds, the symbols of the compiled library, and the kernels in the
+# output of the preprocessor.
 #
 #     test/test_tags.sh BUILD
 build=${1:-build}
@@ -12,8 +13,8 @@ kernels=vmafgpu_kernels.cu
 
 # ---- the lists ----
 
-# definitions FILE: "NAME LINE" of each function. A definition starts in column 1 or with GPU_FN or GPU_FAR, and its {
-# comes before any semicolon.
+# definitions FILE: prints "NAME LINE" for each function. A definition starts in column 1 or with GPU_FN or GPU_FAR, and
+# its { comes before any semicolon.
 definitions() {
     awk '
         function name_of(head) {
@@ -52,7 +53,7 @@ definitions() {
         }' "$1" | LC_ALL=C sort -u
 }
 
-# tagged TAGS FILE: "NAME LINE" of each function of FILE in a file of tags
+# tagged TAGS FILE: prints "NAME LINE" for each function of FILE in a file of tags
 tagged() {
     awk -F '\t' -v file="$2" '$2 == file && $4 == "f" { sub(/^line:/, "", $5); print $1, $5 }' "$1" | LC_ALL=C sort -u
 }
@@ -61,9 +62,10 @@ names() {
     cut -d ' ' -f 1 "$1" | LC_ALL=C sort -u
 }
 
-# all_tagged WHAT LEAST EXPECTED TAGGED: at least so many functions are expected, and all of them have tags
+# all_tagged WHAT MINIMUM EXPECTED TAGGED: checks that there are at least MINIMUM expected functions, and that all of
+# them have tags
 all_tagged() {
-    check "$1: $2 functions or more" [ "$(wc -l < "$3")" -ge "$2" ]
+    check "$1: at least $2 functions" [ "$(wc -l < "$3")" -ge "$2" ]
     LC_ALL=C comm -23 "$3" "$4" > "$work/missing"
     check "$1: functions without a tag: $(head -n 20 "$work/missing" | tr '\n' ';')" [ ! -s "$work/missing" ]
 }
@@ -72,7 +74,7 @@ for file in $header $kernels vmafgpu_kernels.hip; do
     definitions $file > "$work/$file.defined"
 done
 
-# A compiler renames parts and copies of functions (name.part.0). Names that macros put together are not in the text.
+# Compilers rename parts and copies of functions (name.part.0). Names that macros compose are not in the source.
 symbols=
 if command -v nm > /dev/null && nm "$build/vmafgpu.o" > "$work/nm" 2> /dev/null; then
     grep -oE '[A-Za-z_][A-Za-z_0-9]*\(' $header | tr -d "(" | LC_ALL=C sort -u > "$work/words"
@@ -80,7 +82,7 @@ if command -v nm > /dev/null && nm "$build/vmafgpu.o" > "$work/nm" 2> /dev/null;
         LC_ALL=C comm -12 - "$work/words" > "$work/symbols"
     symbols=1
 else
-    skip "the symbols of the compiled library (there is no nm that reads $build/vmafgpu.o)"
+    skip "symbols of the compiled library (there is no nm that reads $build/vmafgpu.o)"
 fi
 
 for matrix in GPU_NO_MATRIX GPU_MATRIX GPU_MATRIX_16; do
@@ -108,11 +110,11 @@ for ctags in ctags ctags-universal ctags-exuberant; do
     [ -z "$symbols" ] || all_tagged "$ctags: symbols of vmafgpu.o" 100 "$work/symbols" "$work/$header.names"
     all_tagged "$ctags: all kernels" 120 "$work/kernels" "$work/$kernels.names"
 
-    # The comparison can fail: without the options in the dot files functions are missing.
+    # The comparison can fail: without the options in the dot files, functions are missing.
     $ctags --options=NONE --fields=+n -f "$work/bare" $header $kernels > "$work/log" 2>&1
     tagged "$work/bare" $kernels > "$work/bare.tagged"
     LC_ALL=C comm -23 "$work/$kernels.defined" "$work/bare.tagged" > "$work/missing"
-    check "$ctags: without options functions are missing" [ -s "$work/missing" ]
+    check "$ctags: functions are missing without options" [ -s "$work/missing" ]
 done
 [ -n "$seen" ] || skip 'make tags (there is no Universal or Exuberant Ctags; Debian: universal-ctags)'
 finish

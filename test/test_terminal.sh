@@ -1,6 +1,6 @@
 #!/bin/sh
-# Output for people and programs: --progress json, tables, --version, completions; the manual page compared with
-# --help.
+# Output for people and programs: --progress, tables, --version and completions. The manual page must describe the same
+# options as --help.
 #
 #     test/test_terminal.sh BUILD
 build=${1:-build}
@@ -13,28 +13,29 @@ $tool --help > "$work/help"
 # ---- progress ----
 
 $tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress json > "$work/out" 2> "$work/err"
-check 'json: something comes' [ -s "$work/err" ]
-check 'json: nothing else' [ "$(grep -cvE \
+check '--progress json: output' [ -s "$work/err" ]
+check '--progress json: format of all lines' [ "$(grep -cvE \
     '^\{"frames":[0-9]+,"total":20,"seconds":[0-9.]+,"fps":[0-9.]+,"left":([0-9.]+|null),"done":(true|false)\}$' \
     "$work/err")" -eq 0 ]
-check 'json: the end' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,.*"left":0.0,"done":true')" -eq 1 ]
-check 'json: one end' [ "$(grep -c '"done":true' "$work/err")" -eq 1 ]
+check '--progress json: last line' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,.*"left":0.0,"done":true')" -eq 1 ]
+check '--progress json: number of last lines' [ "$(grep -c '"done":true' "$work/err")" -eq 1 ]
 # shellcheck disable=SC2002
 cat "$work/dist.y4m" | $tool -r "$work/ref.y4m" -d - --progress json > "$work/out" 2> "$work/err"
-check 'json: of a pipe' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,"total":null')" -eq 1 ]
+check '--progress json of a pipe' [ "$(tail -n 1 "$work/err" | grep -c '"frames":20,"total":null')" -eq 1 ]
 if command -v python3 > /dev/null; then
-    check 'json: it is' python3 -c 'import json, sys
+    check '--progress json: parsed by python3' python3 -c 'import json, sys
 for line in open(sys.argv[1]):
     json.loads(line)' "$work/err"
 fi
 $tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress none > "$work/out" 2> "$work/err"
-check 'none' [ ! -s "$work/err" ]
+check '--progress none' [ ! -s "$work/err" ]
 $tool -r "$work/ref.y4m" -d "$work/dist.y4m" --progress loud > "$work/out" 2> "$work/err"
-check 'another' grep -q 'needs line, none or json' "$work/err"
+check '--progress loud: message' grep -q 'needs line, none or json' "$work/err"
 
 # ---- a terminal ----
 
-terminal() { # ARGUMENTS...: what a terminal shows
+# terminal COMMAND...: prints the output of a command that runs in a terminal
+terminal() {
     python3 - "$@" << 'TERMINAL'
 import os, pty, sys
 child, terminal = pty.fork()
@@ -58,15 +59,15 @@ if command -v python3 > /dev/null && python3 -c 'import pty' 2> /dev/null; then
     # shellcheck disable=SC2086
     terminal $tool -r "$work/ref.y4m" -d "$work/dist.y4m" -d "$work/ref.y4m" -m version=vmaf_v0.6.1 \
         -m version=vmaf_v0.6.1neg:name=neg --pool mean,p5 --quiet > "$work/table"
-    check 'a table' [ "$(wc -l < "$work/table")" -eq 5 ]
-    check 'a table: heads' grep -Eq '^video +model +mean +p5$' "$work/table"
-    check 'a table: rows' [ "$(grep -Ec '^(dist|ref)\.y4m +(vmaf|neg) +[0-9.]+ +[0-9.]+$' "$work/table")" -eq 4 ]
+    check 'table: number of lines' [ "$(wc -l < "$work/table")" -eq 5 ]
+    check 'table: header' grep -Eq '^video +model +mean +p5$' "$work/table"
+    check 'table: rows' [ "$(grep -Ec '^(dist|ref)\.y4m +(vmaf|neg) +[0-9.]+ +[0-9.]+$' "$work/table")" -eq 4 ]
     # shellcheck disable=SC2086
     terminal $tool -r "$work/ref.y4m" -d "$work/dist.y4m" > "$work/table"
-    check 'one score is a line' grep -Eq '^vmaf mean [0-9.]+$' "$work/table"
-    check 'the progress of a terminal' grep -q '20 frames, .* frames/s, cpu' "$work/table"
+    check 'a single score: no table' grep -Eq '^vmaf mean [0-9.]+$' "$work/table"
+    check 'progress in a terminal' grep -q '20 frames, .* frames/s, cpu' "$work/table"
 else
-    skip 'tables, for there is no python3'
+    skip 'tables (python3 is not installed)'
 fi
 $tool -r "$work/ref.y4m" -d "$work/dist.y4m" --pool mean,p5 --quiet > "$work/out"
 check 'no table in a file' [ "$(grep -Ec '^vmaf (mean|p5) [0-9.]+$' "$work/out")" -eq 2 ]
@@ -74,15 +75,16 @@ check 'no table in a file' [ "$(grep -Ec '^vmaf (mean|p5) [0-9.]+$' "$work/out")
 # ---- --version ----
 
 $tool --version > "$work/out" 2> "$work/err"
-check '--version' [ $? -eq 0 ]
-check '--version: the CPU' grep -Eq '^cpu: (avx512|avx2|neon|scalar)$' "$work/out"
-check '--version: the others, with a reason where there is none' \
+check '--version: status' [ $? -eq 0 ]
+check '--version: instruction set of the CPU' grep -Eq '^cpu: (avx512|avx2|neon|scalar)$' "$work/out"
+check '--version: GPUs, or reasons why there is none' \
     [ "$(grep -Ec '^(cuda|hip): (none: )?[^ ].+$' "$work/out")" -eq 2 ]
 
 # ---- completions ----
 
 if command -v bash > /dev/null && [ -z "$RUNNER" ]; then
-    complete_words() { # WORDS...: what the last one may become
+    # complete_words WORDS...: prints the completions of the last word
+    complete_words() {
         bash -c '. examples/tool/vmafgpu.bash
             tool=$1
             shift
@@ -91,23 +93,23 @@ if command -v bash > /dev/null && [ -z "$RUNNER" ]; then
             _vmafgpu
             echo "${COMPREPLY[*]}"' complete "$build/vmafgpu" "$@"
     }
-    check 'bash: an option' [ "$(complete_words --al)" = --align ]
-    check 'bash: what an option takes' [ "$(complete_words --scale '')" = 'bicubic lanczos' ]
-    check 'bash: a model' [ "$(complete_words -m version=vmaf_v0.6.1n)" = version=vmaf_v0.6.1neg ]
-    check 'bash: a model by its name' [ "$(complete_words -m vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
-    check 'bash: a model, in words' [ "$(complete_words -m version = vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
-    check 'bash: a file' [ "$(complete_words -r READM)" = README.md ]
+    check 'bash: option' [ "$(complete_words --al)" = --align ]
+    check 'bash: values of an option' [ "$(complete_words --scale '')" = 'bicubic lanczos' ]
+    check 'bash: version=MODEL' [ "$(complete_words -m version=vmaf_v0.6.1n)" = version=vmaf_v0.6.1neg ]
+    check 'bash: MODEL' [ "$(complete_words -m vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
+    check 'bash: version=MODEL as separate words' [ "$(complete_words -m version = vmaf_v0.6.1n)" = vmaf_v0.6.1neg ]
+    check 'bash: file' [ "$(complete_words -r READM)" = README.md ]
     check 'bash: all options' [ "$(complete_words -- | wc -w)" -ge "$(grep -cE '^  (-[a-z], |    )--' "$work/help")" ]
 else
-    skip 'completion, for there is no bash'
+    skip 'completions of bash (bash is not installed, or there is a RUNNER)'
 fi
 if command -v zsh > /dev/null; then
-    check 'zsh: the syntax' zsh -n examples/tool/_vmafgpu
+    check 'zsh: syntax' zsh -n examples/tool/_vmafgpu
 fi
-# what they offer is what the tool takes
+# The completions only offer options of the tool.
 for file in examples/tool/vmafgpu.bash examples/tool/_vmafgpu; do
     for option in $(grep -oE -- '--[a-z_]+\)' $file | tr -d ')'); do
-        check "$file: $option is there" grep -q -e "$option " "$work/help"
+        check "$file: $option" grep -q -e "$option " "$work/help"
     done
 done
 
@@ -118,8 +120,8 @@ sed -e 's/\\-/-/g' -e 's/\\f.//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIO
     grep -oE -- '--[a-z_-]+( ?" ?,? ?"?)? ?[A-Za-z/:]*' | sed -E 's/[",]+/ /g; s/ +/ /g; s/ $//' |
     LC_ALL=C sort > "$work/page"
 while read -r option; do
-    check "the manual page: $option" grep -qxe "$option" "$work/page"
+    check "manual page: $option" grep -qxe "$option" "$work/page"
 done < "$work/options"
-check 'the help has options' [ "$(wc -l < "$work/options")" -gt 40 ]
+check '--help: number of options' [ "$(wc -l < "$work/options")" -gt 40 ]
 
 finish

@@ -1,7 +1,6 @@
-/* Threads inside a frame: whoever takes which piece of it when, the scores are those of one thread. And two contexts on
- * two threads, each with threads of its own, at the same time: nothing is shared, so the scores are those of one
- * context alone. Meant for the thread sanitizer, which sees a row that is read before it is known to be there; worth
- * running without. */
+/* Threads within a frame: the scores must not depend on which thread computes which piece and when. Also two contexts
+ * on two threads, which share nothing, and calls on one context from two threads. The test is most useful with the
+ * thread sanitizer, which detects reads of rows that are not complete. */
 #include <pthread.h>
 #include "scoring.h"
 
@@ -14,7 +13,7 @@ typedef struct worker {
     int ok;
 } worker;
 
-/* No checks in here: their counters belong to the main thread. */
+/* Scores the film several times. Makes no checks, because their counters are not thread-safe. */
 static void *work(void *user) {
     worker *w = (worker *)user;
     w->ok = 1;
@@ -46,8 +45,8 @@ static void *work(void *user) {
 
 /* ---- one frame, many pieces ---- */
 
-/* The caller's own ways of running the parts. One part after the other means that the first of them does all the
- * pieces, each as soon as it may: a piece whose input is not there yet finds the frame before. */
+/* Versions of config.parallel_for. If tasks run one after another, the first one computes all pieces, each as soon as
+ * its input is complete. A piece that is computed too early would read the previous frame. */
 static void forwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i < count; i++)
@@ -73,7 +72,7 @@ static void *run_part(void *user) {
     return NULL;
 }
 
-/* Three threads for any number of parts. */
+/* Runs any number of tasks on three threads. */
 static void by_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     part parts[3];
     pthread_t threads[3];
@@ -89,7 +88,8 @@ static void by_three(void *user, int count, void (*task)(void *arg, int index), 
         pthread_join(threads[i], NULL);
 }
 
-/* All of a film is pushed; before frame `bad` one that is illegal in its last row, which must leave no trace. */
+/* Scores a film. Before frame `bad`, pushes a frame with an illegal sample in its last row, which must have no effect.
+ */
 static scores score_with(const film *f, const vmafgpu_config *config, int bad) {
     vmafgpu *context = open_checked(config);
     scores s;
@@ -114,7 +114,7 @@ static scores score_with(const film *f, const vmafgpu_config *config, int bad) {
 
 static void test_pieces(const char *what, int width, int height, int depth) {
     static const int counts[] = { 2, 5, 8, 33, 256 };
-    static vmafgpu_parallel_for *const hooks[] = { NULL, forwards, backwards, by_three };
+    static vmafgpu_parallel_for *const functions[] = { NULL, forwards, backwards, by_three };
     static const unsigned masks[] = { 0, 255 };
     film f = film_make(what, width, height, depth, 4, 5);
     vmafgpu_feature_config window;
@@ -130,12 +130,12 @@ static void test_pieces(const char *what, int width, int height, int depth) {
         one = score_with(&f, &config, -1);
         CHECK_INT(one.rows, f.clip.frames);
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-            for (size_t k = 0; k < sizeof hooks / sizeof hooks[0]; k++) {
+            for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
                 scores s;
-                snprintf(test_where, sizeof test_where, "%s %dx%d, %d bits, %d threads, hook %d, window %d", what,
-                         width, height, depth, counts[i], (int)k, two);
+                snprintf(test_where, sizeof test_where, "%s %dx%d, %d bits, %d threads, parallel_for %d, window %d",
+                         what, width, height, depth, counts[i], (int)k, two);
                 config.threads = counts[i];
-                config.parallel_for = hooks[k];
+                config.parallel_for = functions[k];
                 config.cpumask = masks[(i + k) % 2];
                 s = score_with(&f, &config, depth == 10 ? 2 : -1);
                 check_same_scores(&s, &one);
@@ -147,7 +147,7 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
-/* More threads than share a cache: the vector code's strips become narrower. */
+/* With more threads than share a cache, the strips of the vector code are narrower. */
 static void test_strips(int depth) {
     film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
     for (unsigned mask = 0; mask <= 16; mask += 16) {
@@ -168,16 +168,16 @@ static void test_strips(int depth) {
 
 /* ---- one context, two threads ---- */
 
-/* The parts of a frame run on another thread's watch: it calls the context meanwhile. */
-typedef struct trespass {
+/* A call on a context from another thread, made while the context runs the tasks of a frame. */
+typedef struct busy_call {
     vmafgpu *context;
     vmafgpu_frame frame;
     vmafgpu_result result;
     char message[256], own[256], before[256];
-} trespass;
+} busy_call;
 
-static void *trespass_now(void *user) {
-    trespass *t = (trespass *)user;
+static void *push_on_thread(void *user) {
+    busy_call *t = (busy_call *)user;
     snprintf(t->before, sizeof t->before, "%s", vmafgpu_last_error(NULL));
     t->result = vmafgpu_push(t->context, &t->frame, &t->frame);
     snprintf(t->message, sizeof t->message, "%s", vmafgpu_last_error(t->context));
@@ -185,22 +185,22 @@ static void *trespass_now(void *user) {
     return NULL;
 }
 
-static void trespassing(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+static void call_and_run(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pthread_t thread;
-    test_need(pthread_create(&thread, NULL, trespass_now, user) == 0, "a thread");
+    test_need(pthread_create(&thread, NULL, push_on_thread, user) == 0, "a thread");
     pthread_join(thread, NULL);
     forwards(NULL, count, task, arg);
 }
 
-static void test_trespass(void) {
+static void test_busy_context(void) {
     film f = film_make("texture+mix", 64, 48, 8, 1, 6);
     vmafgpu_config config = film_config(&f);
-    trespass t;
+    busy_call t;
     memset(&t, 0, sizeof t);
     snprintf(test_where, sizeof test_where, "one context on two threads");
     config.backend = VMAFGPU_BACKEND_CPU;
     config.threads = 2;
-    config.parallel_for = trespassing;
+    config.parallel_for = call_and_run;
     config.parallel_for_user = &t;
     t.frame = film_frame(&f, 0, 0);
     CHECK_INT(vmafgpu_open(NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
@@ -209,7 +209,7 @@ static void test_trespass(void) {
     CHECK_STR(vmafgpu_result_name(t.result), "VMAFGPU_ERROR_STATE");
     CHECK_STR(t.message, "vmafgpu_push: context is busy with vmafgpu_push(), which runs on another thread");
     CHECK_STR(t.own, t.message);
-    CHECK_STR(t.before, ""); /* each thread has its own */
+    CHECK_STR(t.before, ""); /* each thread has its own message */
     CHECK_HAS(vmafgpu_last_error(NULL), "vmafgpu_open: context is NULL");
     CHECK_STR(vmafgpu_last_error(t.context), "");
     CHECK_INT(vmafgpu_flush(t.context), VMAFGPU_OK);
@@ -224,7 +224,7 @@ int main(void) {
     scores alone[WORKERS];
     pthread_t threads[WORKERS];
     vmafgpu_model_config model;
-    test_trespass();
+    test_busy_context();
     test_pieces("noise+mix", 48, 700, 8);
     test_pieces("noise+grain", 37, 500, 10);
     test_pieces("noise+mix", 200, 67, 10);

@@ -1,12 +1,12 @@
-/* CAMBI, SpEED chroma and the models of v1, beyond their figures: layouts of chroma, threads, sizes, options, backends,
- * errors, clips in segments. */
+/* CAMBI, SpEED chroma and the v1 models: layouts of chroma, threads, sizes, options, heat maps, backends, errors, and
+ * clips in segments. test_figures.c compares their values with libvmaf. */
 #include <math.h>
 
 #include "scoring.h"
 
 static const char *const v1 = "vmaf_v1.0.16_3d0h";
 
-/* A config with the model, and CAMBI of the reference as well. */
+/* A config with a model and with CAMBI of the reference. */
 typedef struct setup {
     vmafgpu_config config;
     vmafgpu_model_config model;
@@ -29,8 +29,8 @@ static void setup_init(setup *s, const film *f, const char *version) {
 
 enum { GUARD = 64 };
 
-/* A frame of the film in another layout: samples shifted, chroma interleaved, pitches wider or upside down, between
- * guard bytes. */
+/* A frame of the film in another layout: shifted samples, interleaved chroma, wider or negative pitches, guard bytes.
+ */
 typedef struct repacked {
     vmafgpu_frame frame;
     unsigned char *memory[3];
@@ -136,7 +136,7 @@ static void backwards(void *user, int count, void (*task)(void *arg, int index),
         task(arg, i);
 }
 
-/* The pairs: banding that overflows the pooling's share, chroma that is regular, several windows. */
+/* The films need all paths of pooling and several window sizes. */
 static void test_threads(void) {
     static const struct {
         const char *what, *features;
@@ -144,7 +144,7 @@ static void test_threads(void) {
     } films[] = { { "bands+blur", "full_ref=true", 480, 352, 8, 420, 2 },
                   { "dusk+stretch", "topk=0.05:full_ref=true", 333, 217, 10, 444, 2 },
                   { "texture+mix", "window_size=127", 217, 390, 16, 422, 2 },
-                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* a sum that libvmaf rounds */
+                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* libvmaf rounds a sum */
     for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
         film f = film_make_colour(films[i].what, films[i].width, films[i].height, films[i].depth, films[i].chroma,
                                   films[i].frames, 9);
@@ -170,17 +170,17 @@ static void test_threads(void) {
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
-static void refused(const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
+static void check_refused(const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
     vmafgpu *context = NULL;
     CHECK_STR(vmafgpu_result_name(vmafgpu_open(&context, config)), vmafgpu_result_name(expected));
     CHECK_HAS(vmafgpu_last_error(context), words);
     vmafgpu_close(context);
 }
 
-/* The smallest picture in each direction is scored, one pixel less is refused with a sentence. What libvmaf gives
- * for the smallest ones is among the figures. */
+/* The smallest pictures in each direction are scored, and pictures with one pixel less are refused with a message.
+ * test_figures.c contains libvmaf's values for the smallest pictures. */
 static void test_sizes(void) {
     static const struct {
         int chroma, width, height, less_width, less_height;
@@ -208,7 +208,7 @@ static void test_sizes(void) {
         scores_free(&whole);
         s.config.width -= sizes[i].less_width;
         s.config.height -= sizes[i].less_height;
-        refused(&s.config, VMAFGPU_ERROR_FEATURE, sizes[i].words);
+        check_refused(&s.config, VMAFGPU_ERROR_FEATURE, sizes[i].words);
         film_free(&f);
     }
 }
@@ -261,7 +261,7 @@ static void test_options(void) {
         config.feature_count = 1;
         config.strict_options = 1;
         snprintf(test_where, sizeof test_where, "%s %s", bad[i].feature, bad[i].options);
-        refused(&config, VMAFGPU_ERROR_FEATURE, bad[i].words);
+        check_refused(&config, VMAFGPU_ERROR_FEATURE, bad[i].words);
     }
     snprintf(test_where, sizeof test_where, "4:0:0");
     config.width = 480;
@@ -269,7 +269,7 @@ static void test_options(void) {
     config.chroma = VMAFGPU_CHROMA_400;
     feature.name = "speed_chroma";
     feature.options = NULL;
-    refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
+    check_refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
     {
         vmafgpu_model_config model;
         memset(&model, 0, sizeof model);
@@ -277,12 +277,12 @@ static void test_options(void) {
         config.features_only = config.feature_count = 0;
         config.models = &model;
         config.model_count = 1;
-        refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
+        check_refused(&config, VMAFGPU_ERROR_FEATURE, "config.chroma is 4:0:0");
         config.chroma = VMAFGPU_CHROMA_420;
         model.options = "cambi.nothing=1";
-        refused(&config, VMAFGPU_ERROR_FEATURE, "nothing");
+        check_refused(&config, VMAFGPU_ERROR_FEATURE, "nothing");
         model.options = "banana.enable=1";
-        refused(&config, VMAFGPU_ERROR_FEATURE, "use feature.option=value, with feature adm, vif, motion, cambi");
+        check_refused(&config, VMAFGPU_ERROR_FEATURE, "use feature.option=value, with feature adm, vif, motion, cambi");
     }
 }
 
@@ -290,7 +290,7 @@ static void test_options(void) {
 
 enum { MAP_BYTES = 1 << 20 };
 
-/* All maps, one after the other. */
+/* The samples of all heat maps, one after another. */
 typedef struct maps {
     int count;
     size_t used;
@@ -299,7 +299,7 @@ typedef struct maps {
     char path[64];
 } maps;
 
-static void take_map(void *user, const vmafgpu_heatmap *map) {
+static void copy_map(void *user, const vmafgpu_heatmap *map) {
     maps *m = (maps *)user;
     const size_t samples = (size_t)map->width * (size_t)map->height;
     CHECK_INT(map->index, m->count / 5);
@@ -320,8 +320,8 @@ static int falling(const void *a, const void *b) {
     return (int)*(const uint16_t *)b - (int)*(const uint16_t *)a;
 }
 
-/* CAMBI of frame 0 from its maps, as far as words tell; `window` has that many samples along a side, `most` is what
- * 65535 stands for. */
+/* Computes CAMBI of frame 0 from its heat maps, with the precision of their samples. A window has window * window
+ * samples, and 65535 represents the value `most`. */
 static double cambi_of(maps *m, int window, int most) {
     double score = 0;
     for (int s = 0; s < 5; s++) {
@@ -348,7 +348,7 @@ static void test_heatmaps(void) {
     vmafgpu_score score;
     vmafgpu *context;
     scores with, without;
-    char path[] = "some/where"; /* the text need not outlive the open */
+    char path[] = "some/where"; /* open copies the text */
     char options[64];
     snprintf(test_where, sizeof test_where, "heat maps");
     memset(features, 0, sizeof features);
@@ -357,10 +357,10 @@ static void test_heatmaps(void) {
     config.features = features;
     config.feature_count = 1;
     without = film_score(&f, &config);
-    config.on_heatmap = take_map;
+    config.on_heatmap = copy_map;
     config.on_heatmap_user = &one;
     with = film_score(&f, &config);
-    CHECK_INT(one.count, 0); /* nobody has asked for them */
+    CHECK_INT(one.count, 0); /* heatmaps_path is not set */
     scores_free(&with);
     snprintf(options, sizeof options, "heatmaps_path=%s", path);
     features[0].options = options;
@@ -393,7 +393,7 @@ static void test_heatmaps(void) {
         for (int i = 0; i < 3; i++) {
             frames[0] = film_frame(&f, i, 0);
             frames[1] = film_frame(&f, i, 1);
-            CHECK_INT(vmafgpu_score_pair(context, &frames[0], &frames[1], NULL, &score), VMAFGPU_OK); /* gives none */
+            CHECK_INT(vmafgpu_score_pair(context, &frames[0], &frames[1], NULL, &score), VMAFGPU_OK);
             CHECK_INT(vmafgpu_push_many(&context, 1, &frames[0], &frames[1], NULL), VMAFGPU_OK);
         }
         CHECK_INT(other.count, one.count);
@@ -408,12 +408,12 @@ static void test_heatmaps(void) {
         static maps half;
         snprintf(test_where, sizeof test_where, "heat maps at half the size");
         features[0].options = "heatmaps_path=p:cambi_high_res_speedup=1080";
-        features[1].name = "cambi"; /* the very one, which comes too late */
+        features[1].name = "cambi"; /* has the columns of the first one, so it is ignored */
         features[1].options = "heatmaps_path=q:cambi_high_res_speedup=1080";
         high.features_only = 1;
         high.features = features;
         high.feature_count = 2;
-        high.on_heatmap = take_map;
+        high.on_heatmap = copy_map;
         high.on_heatmap_user = &half;
         without = film_score(&large, &high);
         CHECK_INT(half.count, 5);
@@ -427,7 +427,7 @@ static void test_heatmaps(void) {
     }
 }
 
-/* What nobody looks at may be wrong, but it is part of the name. */
+/* An invalid eotf is ignored if cambi_eotf overrides it, but it is part of the column name. */
 static void test_eotf(void) {
     static const char *const same[2] = { "cambi_eotf=pq", "eotf=hlg:cambi_eotf=pq" };
     film f = film_make("bands+blur", 240, 224, 10, 1, 2);
@@ -453,7 +453,7 @@ static void test_eotf(void) {
     film_free(&f);
 }
 
-/* One extractor for equal options, one more for others; what is not part of a name is the first one's. */
+/* Models and features with equal options share an extractor. The number of different sets of options is limited. */
 static void test_sharing(void) {
     film f = film_make_colour("bands+blur", 240, 224, 8, 444, 1, 2);
     vmafgpu_model_config models[2];
@@ -489,7 +489,7 @@ static void test_sharing(void) {
         features[i].options = sizes[i];
     }
     context = NULL;
-    config.width = config.height = 1000; /* each window is another */
+    config.width = config.height = 1000; /* makes all windows different */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
     CHECK_HAS(vmafgpu_last_error(context), "feature cambi: too many sets of options; use at most 8");
     vmafgpu_close(context);
@@ -506,10 +506,10 @@ static void test_backends(void) {
     setup_init(&s, &f, v1);
     s.config.gpu.driver_path = "/there/is/no/library.so";
     s.config.backend = VMAFGPU_BACKEND_CUDA;
-    refused(&s.config, VMAFGPU_ERROR_BACKEND, "/there/is/no/library.so");
+    check_refused(&s.config, VMAFGPU_ERROR_BACKEND, "/there/is/no/library.so");
     s.config.backend = VMAFGPU_BACKEND_AUTO;
     s.config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
-    refused(&s.config, VMAFGPU_ERROR_BACKEND, "/there/is/no/library.so");
+    check_refused(&s.config, VMAFGPU_ERROR_BACKEND, "/there/is/no/library.so");
     s.config.gpu.frame_memory = VMAFGPU_MEMORY_HOST;
     context = open_checked(&s.config);
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
@@ -526,7 +526,8 @@ static void test_backends(void) {
 
 /* ---- frames ---- */
 
-/* A bad word in the chroma: the error says where; nothing is taken; the right pair then gives the right scores. */
+/* Pushes an illegal chroma sample. The message must name its position, and the pair must not count. The corrected pair
+ * is then accepted. */
 static void test_bad_chroma(void) {
     for (int way = 0; way < 8; way++) {
         const int high = way & 1, side = way >> 1 & 1, plane = 1 + (way >> 2);
@@ -599,7 +600,7 @@ static void test_bad_frames(void) {
         CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), words);
     }
-    /* Neighbours and pairs without a score need no chroma. */
+    /* Preceding and following frames, and pairs that subsampling skips, need no chroma. */
     bad = good;
     bad.data[1] = bad.data[2] = NULL;
     CHECK_INT(vmafgpu_score_pair(context, &good, &good, &bad, &score), VMAFGPU_OK);
@@ -614,7 +615,7 @@ static void test_bad_frames(void) {
     film_free(&f);
 }
 
-/* A clip in segments, and its pairs one by one, have the scores of the whole. */
+/* Segments and single pairs have the scores of the whole clip. */
 static void test_segments(void) {
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h" };
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
@@ -643,7 +644,7 @@ static void test_segments(void) {
             vmafgpu_frame reference = film_frame(&f, k, 0), distorted = film_frame(&f, k, 1);
             vmafgpu_score score;
             CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, NULL, &score), VMAFGPU_OK);
-            check_row(score.values, whole.values + k * whole.columns, 7 + 4); /* all but motion and what it enters */
+            check_row(score.values, whole.values + k * whole.columns, 7 + 4); /* columns that do not depend on motion */
         }
         CHECK_INT(vmafgpu_host_memory(context), memory);
         scores_free(&part);

@@ -1,4 +1,5 @@
-# Finds rejected words in the prose of source files and documents, and lines that are too long. words.sh runs it.
+# Finds rejected words in the prose of source files and documents, and lines that are too long. words.sh runs this
+# program.
 #
 #     LC_ALL=C awk -v rules=test/words.txt [-v wide=EXPRESSION] [-v numbers=1] -f test/words.awk FILE...
 #

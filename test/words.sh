@@ -1,10 +1,10 @@
 #!/bin/sh
-# Checks how texts are written: no rejected words (words.txt) in comments, documents and messages, no line of more than
-# 120 columns, no README.md of more than 200 lines, no commit subject of more than 72 characters. Then it plants a
-# violation of each rule and expects each to be found.
+# Checks comments, documents and messages for rejected words (words.txt). Also checks that lines have at most 120
+# columns, README.md at most 200 lines, and commit subjects at most 72 characters. Then it plants a violation of each
+# rule and expects to find it.
 #
 #     test/words.sh BUILD
-#     test/words.sh list [FILE...]     prints the violations in these files, or in all
+#     test/words.sh list [FILE...]     prints the violations in these files, or in all files
 # shellcheck source=test/check.sh
 build=${1:-build}
 . "$(dirname "$0")/check.sh"
@@ -21,7 +21,7 @@ since=fc1740aad198825dfd8384c1aa251f8be7303356
 
 # ---- the rules ----
 
-# files: the text files of the checkout that are not excluded
+# files: prints the names of the text files of the checkout that are not excluded
 files() {
     if [ -e .git ] && git rev-parse --git-dir > /dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard
@@ -32,17 +32,17 @@ files() {
     done
 }
 
-# violations FILE...: words and long lines
+# violations FILE...: prints rejected words and long lines
 violations() {
     LC_ALL=C awk -v rules=test/words.txt -v wide="$wide" -f test/words.awk "$@"
 }
 
-# long_subjects: those of more than 72 characters, from standard input
+# long_subjects: prints the lines of standard input with more than 72 characters
 long_subjects() {
     LC_ALL=C awk '{ text = $0; gsub(/[\200-\277]/, "", text) } length(text) > 72'
 }
 
-# has_commit FOLDER COMMIT: whether the history that is there contains it
+# has_commit FOLDER COMMIT: whether the history of the checkout contains the commit
 has_commit() {
     git -C "$1" merge-base --is-ancestor "$2" HEAD 2> /dev/null
 }
@@ -63,12 +63,12 @@ fi
 
 work_folder words
 files > "$work/files"
-check 'the files of the checkout' [ "$(wc -l < "$work/files")" -gt 200 ]
+check 'number of files of the checkout' [ "$(wc -l < "$work/files")" -gt 200 ]
 # shellcheck disable=SC2046
 violations $(cat "$work/files") > "$work/found"
 cat "$work/found"
-check "words and long lines: $(wc -l < "$work/found") places" [ ! -s "$work/found" ]
-check 'README.md has 200 lines at most' is_short README.md 200
+check "rejected words and long lines: $(wc -l < "$work/found")" [ ! -s "$work/found" ]
+check 'README.md has at most 200 lines' is_short README.md 200
 
 if [ ! -e .git ] || ! command -v git > /dev/null; then
     skip 'commit subjects (this is not a git checkout)'
@@ -77,14 +77,14 @@ elif ! has_commit . "$since"; then
 else
     git log --format=%s "$since..HEAD" | long_subjects > "$work/found"
     cat "$work/found"
-    check 'commit subjects have 72 characters at most' [ ! -s "$work/found" ]
+    check 'commit subjects have at most 72 characters' [ ! -s "$work/found" ]
 fi
 
 # ---- planted violations ----
 
 mkdir "$work/planted"
 
-# planted WHAT FILE EXPECTED: the places that are found in a file of $work/planted are "LINE RULE" of EXPECTED
+# planted WHAT FILE EXPECTED: checks the violations in a file of $work/planted. EXPECTED lists them as "LINE RULE".
 planted() {
     LC_ALL=C awk -v rules=test/words.txt -v numbers=1 -f test/words.awk "$work/planted/$2" |
         sed 's/^[^:]*:\([0-9]*\): /\1 /' | LC_ALL=C sort -n > "$work/found"
@@ -92,15 +92,15 @@ planted() {
     check "$1" cmp "$work/found" "$work/expected"
 }
 
-# Each rule has an example. The examples are found as paragraphs, comments and messages, also if each word is in a line
-# of its own. Each is found by its own rule and by no other.
+# Each rule has an example. Its own rule, and no other, must find it in paragraphs, comments and messages, even if each
+# word is in a separate line.
 awk '!/^([#!+]|$)/ { n = split($0, field, " = "); if (n != 3) print FNR ": " $0 }' test/words.txt > "$work/incomplete"
 check "rules without an example: $(cat "$work/incomplete")" [ ! -s "$work/incomplete" ]
 awk '!/^([#!+]|$)/ { split($0, field, " = "); print FNR "\t" field[3] }' test/words.txt > "$work/examples"
 check 'words.txt has rules' [ "$(wc -l < "$work/examples")" -gt 50 ]
 tab=$(printf '\t')
 
-# examples FILE FORMAT: FORMAT for each example, with @ for its text
+# examples FILE FORMAT: checks a file that contains FORMAT for each example, with the example in place of @
 examples() {
     awk -F "$tab" -v format="$2" -v expected="$work/places" '
         BEGIN { printf "" > expected }
@@ -118,7 +118,7 @@ examples comments.sh '# @'
 examples messages.sh 'check "@"'
 examples comments.mk 'door := 1 # @'
 
-# examples_of_words FILE BEFORE EACH AFTER: one word per line, after EACH
+# examples_of_words FILE BEFORE EACH AFTER: checks a file that contains each example with one word per line, after EACH
 examples_of_words() {
     awk -F "$tab" -v before="$2" -v each="$3" -v after="$4" '
         { print before; n = split($2, word, " "); for (i = 1; i <= n; i++) print each word[i]; print after }' \
@@ -132,7 +132,7 @@ examples_of_words words.md '' '' ''
 examples_of_words words.c '/*' ' * ' ' */'
 examples_of_words words.sh '' '# ' ''
 
-# Accepted texts, and code, in which nothing is found.
+# Accepted texts and code must not contain violations.
 sed -n 's/^! //p' test/words.txt > "$work/accepted"
 check 'words.txt has accepted texts' [ "$(wc -l < "$work/accepted")" -gt 5 ]
 sed 's/$/\n/' "$work/accepted" > "$work/planted/accepted.md"
@@ -155,7 +155,7 @@ for file in accepted.md accepted.c code.c code.sh code.md; do
     planted "nothing in $file" $file /dev/null
 done
 
-# The line of a match in a longer passage.
+# The line number of a match in a longer passage must be right.
 cat > "$work/planted/lines.c" << 'CODE'
 /* One line.
  * Two lines, and then it
@@ -171,7 +171,7 @@ sed "s,^,$work/planted/lines.c:," > "$work/expected" << 'EXPECTED'
 EXPECTED
 check 'the line of a match' cmp "$work/found" "$work/expected"
 
-# 120 columns; a character of two bytes is one.
+# Lines have at most 120 columns. A character of two bytes is one column.
 awk 'BEGIN {
     for (i = 0; i < 119; i++)
         line = line "x"
@@ -191,7 +191,7 @@ check 'lines that may be longer' cmp "$work/found" "$work/expected"
 seq 200 > "$work/planted/200"
 seq 201 > "$work/planted/201"
 check '200 lines are short' is_short "$work/planted/200" 200
-check '201 lines are not' [ "$(is_short "$work/planted/201" 200; echo $?)" = 1 ]
+check '201 lines are not short' [ "$(is_short "$work/planted/201" 200; echo $?)" = 1 ]
 
 printf '%072d\n%073d\n%071d\303\274\n%072d\303\274\n' 1 2 3 4 > "$work/subjects"
 printf '%073d\n%072d\303\274\n' 2 4 > "$work/expected"

@@ -25,10 +25,10 @@
     X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", (void **stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", "hipStreamSynchronize", (void *stream)) \
-    X(memory_take, "cuMemAlloc_v2", "hipMalloc", (uint64_t *address, size_t size)) \
-    X(memory_give, "cuMemFree_v2", "hipFree", (uint64_t address)) \
-    X(pinned_take, "cuMemHostAlloc", "hipHostMalloc", (void **pointer, size_t size, unsigned flags)) \
-    X(pinned_give, "cuMemFreeHost", "hipHostFree", (void *pointer)) \
+    X(memory_allocate, "cuMemAlloc_v2", "hipMalloc", (uint64_t *address, size_t size)) \
+    X(memory_free, "cuMemFree_v2", "hipFree", (uint64_t address)) \
+    X(pinned_allocate, "cuMemHostAlloc", "hipHostMalloc", (void **pointer, size_t size, unsigned flags)) \
+    X(pinned_free, "cuMemFreeHost", "hipHostFree", (void *pointer)) \
     X(copy_in, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", (uint64_t to, const void *from, size_t size, void *stream))
 
 typedef struct device {

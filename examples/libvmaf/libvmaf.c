@@ -23,7 +23,7 @@
  *     attribute becomes _x0020_.
  *   - Samples that exceed the bit depth are refused, and so are pictures below 16x16.
  *   - cambi writes no heat maps.
- *   - All planes of device pictures that a feature uses are read, not only luma.
+ *   - In device pictures, all planes that a feature uses are read, not only luma.
  *   - The library has no internal functions of libvmaf, which some static libraries expose.
  */
 #if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
@@ -257,7 +257,7 @@ struct VmafCudaState {
     int device, is_primary;
 };
 
-static void forget_state(VmafCudaState *s) {
+static void release_state(VmafCudaState *s) {
     if (s && __atomic_sub_fetch(&s->count, 1, __ATOMIC_ACQ_REL) == 0) {
         if (s->is_primary)
             s->driver.release(s->device);
@@ -289,8 +289,7 @@ int vmaf_cuda_state_init(VmafCudaState **state, VmafCudaConfiguration config) {
  * Pictures
  * ------------------------------------------------------------------------------------------------ */
 
-/* A pool of pictures of one kind, which are reused. The context and each picture in use count their references to it.
- * */
+/* A pool of reusable pictures of one kind. The context and each picture in use count their references to the pool. */
 typedef struct pool {
     int count;
     pthread_mutex_t lock;
@@ -350,8 +349,8 @@ static int enter_cuda(VmafCudaState *s) {
 }
 
 static void leave_cuda(VmafCudaState *s) {
-    void *ours;
-    s->driver.pop(&ours);
+    void *popped;
+    s->driver.pop(&popped);
 }
 
 /* Allocates zeroed memory at a multiple of 64. The address for free() is stored in front of it. */
@@ -401,13 +400,13 @@ static void give_memory(vmafgpu_memory memory, VmafCudaState *s, void *base) {
     }
 }
 
-static void forget_pool(pool *home) {
+static void release_pool(pool *home) {
     if (!home || __atomic_sub_fetch(&home->count, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (size_t i = 0; i < home->spares; i++)
         give_memory(home->memory, home->cuda, home->spare[i]);
     free(home->spare);
-    forget_state(home->cuda);
+    release_state(home->cuda);
     pthread_cond_destroy(&home->returned);
     pthread_mutex_destroy(&home->lock);
     free(home);
@@ -472,7 +471,7 @@ int vmaf_picture_unref(VmafPicture *picture) {
         home->spare[home->spares++] = ref->base;
         pthread_cond_signal(&home->returned);
         pthread_mutex_unlock(&home->lock);
-        forget_pool(home);
+        release_pool(home);
     } else {
         give_memory(ref->memory, NULL, ref->base);
     }
@@ -756,7 +755,7 @@ static const figure *find_figure(const board *b, const char *name, uint64_t inde
     return c ? figure_of(c, index) : NULL;
 }
 
-/* Returns the column of that name; adds the column if it is new. Returns NULL if memory is short. */
+/* Returns the column with this name; adds the column if it is new. Returns NULL if memory is short. */
 static column *make_column(board *b, const char *name) {
     column *c = find_column(b, vmafgpu_report_name(name));
     if (!c) {
@@ -771,7 +770,7 @@ static column *make_column(board *b, const char *name) {
     return c;
 }
 
-/* Returns the page of that number; allocates the page if it is new. Returns NULL if memory is short. */
+/* Returns the page with this number; allocates the page if it is new. Returns NULL if memory is short. */
 static page *make_page(column *c, uint64_t number) {
     size_t i = find_page(c, number);
     if (i < c->page_count && c->pages[i]->number == number)
@@ -844,7 +843,7 @@ struct VmafContext {
     board board;
     vmafgpu *engine;
     int is_ordered;                      /* the indices of pictures must be 0, 1, 2, ... */
-    int is_brought;                      /* pictures in device memory are first copied to the host */
+    int copies_to_host;                  /* pictures in device memory are first copied to the host */
     int has_pictures, is_flushed, error; /* error: first error of the worker thread */
     unsigned w, h, bpc, read;            /* read: number of calls with pictures */
     enum VmafPixelFormat format;
@@ -985,7 +984,7 @@ static int check_request(const VmafContext *c) {
     return err;
 }
 
-static void forget_wanted(wanted_model *w) {
+static void release_wanted(wanted_model *w) {
     vmafgpu_model_release(&w->model);
     free(w->options);
 }
@@ -1001,7 +1000,7 @@ static int use_model(VmafContext *c, const VmafModel *m) {
         c->model_count++;
         err = w->options ? check_request(c) : -ENOMEM;
         if (err)
-            forget_wanted(&c->models[--c->model_count]);
+            release_wanted(&c->models[--c->model_count]);
     }
     pthread_mutex_unlock(&c->lock);
     return err;
@@ -1066,7 +1065,7 @@ int vmaf_preallocate_pictures(VmafContext *c, VmafPictureConfiguration config) {
                            config.pic_params.w, config.pic_params.h);
     if (!made)
         return -ENOMEM;
-    forget_pool(c->pictures);
+    release_pool(c->pictures);
     c->pictures = made;
     return 0;
 }
@@ -1083,7 +1082,7 @@ int vmaf_cuda_import_state(VmafContext *c, VmafCudaState *state) {
     if (!c || !state)
         return -EINVAL;
     __atomic_add_fetch(&state->count, 1, __ATOMIC_RELAXED);
-    forget_state(c->cuda);
+    release_state(c->cuda);
     c->cuda = state;
     return 0;
 }
@@ -1109,7 +1108,7 @@ int vmaf_cuda_preallocate_pictures(VmafContext *c, VmafCudaPictureConfiguration 
                            config.pic_params.w, config.pic_params.h);
     if (!made)
         return -ENOMEM;
-    forget_pool(c->cuda_pictures);
+    release_pool(c->cuda_pictures);
     c->cuda_pictures = made;
     return 0;
 }
@@ -1170,7 +1169,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
         vmafgpu_close(c->engine);
         memset(&r.config.gpu, 0, sizeof r.config.gpu);
         r.config.backend = VMAFGPU_BACKEND_CPU;
-        c->is_brought = 1;
+        c->copies_to_host = 1;
         result = vmafgpu_open(&c->engine, &r.config);
     }
     int columns = result == VMAFGPU_OK ? vmafgpu_column_count(c->engine) : 0;
@@ -1194,7 +1193,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
 }
 
 /* Replaces a picture in device memory by a copy in host memory. */
-static int bring_to_host(VmafContext *c, VmafPicture *picture) {
+static int copy_to_host(VmafContext *c, VmafPicture *picture) {
     VmafPicture copy;
     VmafRef *ref = picture->ref;
     uint64_t offset[3];
@@ -1231,15 +1230,15 @@ static int bring_to_host(VmafContext *c, VmafPicture *picture) {
 static int push_pair(VmafContext *c, pair *p) {
     vmafgpu_frame frames[2];
     memset(frames, 0, sizeof frames);
-    int err = 0, stays = 0;
+    int err = 0, is_borrowed = 0;
     for (int k = 0; k < 2 && !err; k++) {
         VmafPicture *picture = &p->picture[k];
-        if (c->is_brought && picture->ref->memory == VMAFGPU_MEMORY_DEVICE)
-            err = bring_to_host(c, picture);
+        if (c->copies_to_host && picture->ref->memory == VMAFGPU_MEMORY_DEVICE)
+            err = copy_to_host(c, picture);
         frames[k].memory = picture->ref->memory;
         if (frames[k].memory == VMAFGPU_MEMORY_PINNED && !c->cuda)
             frames[k].memory = VMAFGPU_MEMORY_HOST;
-        stays |= frames[k].memory != VMAFGPU_MEMORY_HOST;
+        is_borrowed |= frames[k].memory != VMAFGPU_MEMORY_HOST;
         for (int i = 0; i < 3; i++) {
             frames[k].data[i] = picture->data[i];
             frames[k].pitch[i] = picture->stride[i];
@@ -1247,7 +1246,7 @@ static int push_pair(VmafContext *c, pair *p) {
     }
     if (err)
         return err;
-    if (stays) {
+    if (is_borrowed) {
         /* The pair is added before the push, which can already release its pictures before it returns. */
         if (!reserve(&c->borrowed, &c->borrowed_room, c->borrowed_count + 1, sizeof *c->borrowed))
             return -ENOMEM;
@@ -1256,10 +1255,10 @@ static int push_pair(VmafContext *c, pair *p) {
     }
     vmafgpu_result result = vmafgpu_push(c->engine, &frames[0], &frames[1]);
     if (result != VMAFGPU_OK) {
-        c->borrowed_count -= stays != 0;
+        c->borrowed_count -= is_borrowed != 0;
         return error_of(result);
     }
-    if (!stays) {
+    if (!is_borrowed) {
         vmaf_picture_unref(&p->picture[0]);
         vmaf_picture_unref(&p->picture[1]);
     }
@@ -1268,7 +1267,7 @@ static int push_pair(VmafContext *c, pair *p) {
 
 /* Copies the values that are ready to the board. The calling thread must hold the lock and must be allowed to use the
  * engine. An error does not prevent the other values from being copied; the function returns the first error. */
-static int harvest(VmafContext *c) {
+static int collect_values(VmafContext *c) {
     int first = 0, step = vmafgpu_get_config(c->engine)->subsample;
     vmafgpu_reusable_count(c->engine); /* collects the finished batches of a GPU */
     for (int i = 0; i < vmafgpu_column_count(c->engine); i++) {
@@ -1313,7 +1312,7 @@ static void *compute(void *user) {
         pthread_mutex_lock(&c->lock);
         if (!err) {
             c->pushed++;
-            err = harvest(c);
+            err = collect_values(c);
         }
         c->error = c->error ? c->error : err;
         c->is_busy = 0;
@@ -1324,7 +1323,7 @@ static void *compute(void *user) {
 }
 
 /* Waits until the worker thread is idle. The caller can then use the engine. */
-static void settle(VmafContext *c) {
+static void wait_for_worker(VmafContext *c) {
     while (c->queued || c->is_busy)
         pthread_cond_wait(&c->changed, &c->lock);
 }
@@ -1340,7 +1339,7 @@ static int order_board(VmafContext *c) {
     int ok = places != NULL;
     for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
-        ok = places[i] != NULL; /* NULL if memory was short when it was to be added */
+        ok = places[i] != NULL; /* NULL if memory was short when the column was needed first */
         if (ok)
             before[i] = *places[i];
     }
@@ -1353,12 +1352,12 @@ static int order_board(VmafContext *c) {
 
 static int flush(VmafContext *c) {
     int err = 0;
-    settle(c);
+    wait_for_worker(c);
     c->is_flushed = 1;
     if (c->engine) {
         err = error_of(vmafgpu_flush(c->engine));
-        int harvested = harvest(c);
-        err = err ? err : harvested;
+        int collected = collect_values(c);
+        err = err ? err : collected;
         err = err || c->pushed != 1 ? err : order_board(c);
     }
     return c->error ? c->error : err;
@@ -1430,7 +1429,7 @@ static int read_pair(VmafContext *c, VmafPicture *reference, VmafPicture *distor
             return err;
         }
         c->pushed++;
-        err = harvest(c);
+        err = collect_values(c);
     }
     memset(reference, 0, sizeof *reference);
     memset(distorted, 0, sizeof *distorted);
@@ -1459,14 +1458,14 @@ int vmaf_close(VmafContext *c) {
     vmafgpu_close(c->engine);
     on_reusable(c, INT64_MAX);
     for (int i = 0; i < c->model_count; i++)
-        forget_wanted(&c->models[i]);
+        release_wanted(&c->models[i]);
     for (int i = 0; i < c->feature_count; i++) {
         free(c->features[i]);
         free(c->options[i]);
     }
-    forget_pool(c->pictures);
-    forget_pool(c->cuda_pictures);
-    forget_state(c->cuda);
+    release_pool(c->pictures);
+    release_pool(c->cuda_pictures);
+    release_state(c->cuda);
     clear_board(&c->board);
     free(c->borrowed);
     free(c->index);
@@ -1490,7 +1489,7 @@ static int await_more(VmafContext *c) {
     if (!c->engine || c->is_flushed || c->waited_for == c->pushed)
         return 0;
     c->waited_for = c->pushed; /* a GPU collects pairs into batches, so they must be submitted */
-    return vmafgpu_wait(c->engine, -1) == VMAFGPU_OK && harvest(c) == 0;
+    return vmafgpu_wait(c->engine, -1) == VMAFGPU_OK && collect_values(c) == 0;
 }
 
 static int figure_at(VmafContext *c, const char *name, double *value, uint64_t index) {
@@ -1723,8 +1722,8 @@ static int reported_value(void *user, int64_t frame, int i, double *value) {
     return f != NULL;
 }
 
-/* Returns the first index from `frame` on that is on a page of some column, so that a report skips large gaps without
- * looking at each index. */
+/* Returns the first index from `frame` on that is on a page of some column, so that a report skips large gaps without a
+ * check of each index. */
 static int64_t reported_next(void *user, int64_t frame) {
     VmafContext *c = (VmafContext *)user;
     uint64_t next = INT64_MAX;
@@ -1771,7 +1770,7 @@ int vmaf_write_output(VmafContext *c, const char *path, enum VmafOutputFormat fo
     }
     int is_known = format > VMAF_OUTPUT_FORMAT_NONE && format <= VMAF_OUTPUT_FORMAT_SUB;
     pthread_mutex_lock(&c->lock);
-    settle(c);
+    wait_for_worker(c);
     r.version = vmaf_version();
     r.fps = c->read / ((double)(c->end - c->begin) / CLOCKS_PER_SEC);
     r.width = (int)c->w;

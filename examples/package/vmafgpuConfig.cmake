@@ -1,5 +1,6 @@
-# The target vmafgpu::vmafgpu: where the header is, the C library's maths and threads, and no more, for the program
-# compiles the implementation itself. vmafgpu_KERNELS is the folder of vmafgpu_kernels.*, if they were built.
+# Defines the target vmafgpu::vmafgpu, which sets the include folders and links the system libraries. There is no
+# library of vmafgpu to link, because the program compiles the implementation. vmafgpu_KERNELS is the folder of the
+# kernel files vmafgpu_kernels.*, if they were built.
 include(CMakeFindDependencyMacro)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_dependency(Threads)

@@ -51,20 +51,20 @@ align_picture align_picture_of(const video *v, const vmafgpu_frame *frame) {
 }
 
 align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count) {
-    size_t room = 64;
-    align_signature *list = (align_signature *)malloc(sizeof *list * room);
+    size_t size = 64;
+    align_signature *list = (align_signature *)malloc(sizeof *list * size);
     *count = 0;
     while (list && *count < most && video_read(v) == VIDEO_OK) {
         if (v->frames_read <= first)
             continue;
-        if ((size_t)*count == room) {
-            align_signature *larger = (align_signature *)realloc(list, sizeof *list * 2 * room);
+        if ((size_t)*count == size) {
+            align_signature *larger = (align_signature *)realloc(list, sizeof *list * 2 * size);
             if (!larger) {
                 free(list);
                 return NULL;
             }
             list = larger;
-            room *= 2;
+            size *= 2;
         }
         vmafgpu_frame frame = video_frame(v);
         align_picture picture = align_picture_of(v, &frame);
@@ -106,10 +106,10 @@ align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t 
 typedef struct align_problem {
     const align_signature *reference, *distorted;
     int64_t reference_count, distorted_count;
-    int first, offsets;  /* offsets are first, first + 1, .. */
-    uint32_t *distances; /* [frame of the distorted][offset]; ALIGN_NONE: there is no such frame */
-    uint32_t *least;     /* of each frame */
-    uint32_t unmatched;  /* what it costs to be without counterpart, at both ends */
+    int first, offsets;  /* the smallest offset and the number of offsets */
+    uint32_t *distances; /* [distorted frame][offset]; ALIGN_NONE if the reference has no such frame */
+    uint32_t *least;     /* smallest distance of each distorted frame */
+    uint32_t unmatched;  /* cost of a frame without counterpart, which can occur at both ends */
 } align_problem;
 
 #define ALIGN_NONE 0xffffffffu
@@ -124,6 +124,7 @@ uint32_t align_distance(const align_signature *a, const align_signature *b) {
     return sum < ALIGN_NONE ? (uint32_t)sum : ALIGN_NONE - 1;
 }
 
+/* Fills `distances` and `least`. */
 static void align_measure(align_problem *p, const align_signature *distorted) {
     for (int64_t j = 0; j < p->distorted_count; j++) {
         uint32_t *row = p->distances + j * p->offsets, least = ALIGN_NONE;
@@ -141,7 +142,7 @@ static int align_compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median of what is least, or ALIGN_NONE. */
+/* Returns the median of `least`, or ALIGN_NONE if memory is short. */
 static uint32_t align_median_least(const align_problem *p) {
     uint32_t *sorted = (uint32_t *)malloc(sizeof *sorted * (size_t)(p->distorted_count + 1)), median = ALIGN_NONE;
     if (sorted) {
@@ -153,6 +154,7 @@ static uint32_t align_median_least(const align_problem *p) {
     return median;
 }
 
+/* Computes the mean and standard deviation of all cells. */
 static void align_moments(const align_signature *s, int64_t count, double *mean, double *deviation) {
     double sum = 0, squares = 0, cells = (double)count * ALIGN_CELLS;
     for (int64_t j = 0; j < count; j++) {
@@ -165,7 +167,8 @@ static void align_moments(const align_signature *s, int64_t count, double *mean,
     *deviation = cells > 0 ? sqrt(squares / cells - *mean * *mean > 0 ? squares / cells - *mean * *mean : 0) : 0;
 }
 
-/* Another range or contrast: lets the distorted video have the reference's mean and deviation. */
+/* Returns the signatures of the distorted video with the mean and deviation of the reference, to compensate for another
+ * range or contrast. The caller frees them. Returns NULL if memory is short. */
 static align_signature *align_equalise(const align_problem *p) {
     double mean[2], deviation[2];
     align_signature *out = (align_signature *)malloc(sizeof *out * (size_t)(p->distorted_count + 1));
@@ -182,7 +185,7 @@ static align_signature *align_equalise(const align_problem *p) {
     return out;
 }
 
-/* Measures with the distorted video as it is and equalised, and keeps what fits better. 0: no memory. */
+/* Computes the distances, with equalised signatures if these halve the median. Returns 0 if memory is short. */
 static int align_measure_best(align_problem *p) {
     align_measure(p, p->distorted);
     uint32_t plain = align_median_least(p), better;
@@ -201,32 +204,33 @@ static int align_measure_best(align_problem *p) {
 
 /* ---- the path ---- */
 
-/* What a change of the offset costs at a frame: what the frames beside it differ from their counterparts by. A change
- * that noise alone suggests gains less: the noise's part along one of many directions. */
+/* Returns the cost of a change of the offset before frame j: the larger of the smallest distances of frames j - 1 and
+ * j. Noise alone gains less by a change, because it has components in many directions and a change follows only one. */
 static int64_t align_change_cost(const align_problem *p, int64_t j) {
     uint32_t a = p->least[j], b = j > 0 ? p->least[j - 1] : a, most = a > b && a != ALIGN_NONE ? a : b;
     return most == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)most + 2;
 }
 
+/* Returns the cost of offset `o` at frame j. */
 static int64_t align_cost(const align_problem *p, int64_t j, int o) {
     uint32_t distance = p->distances[j * p->offsets + o];
     return distance == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)distance;
 }
 
-/* Writes each frame's offset, as an index. 0: no memory. */
+/* Finds the cheapest path: the index of the offset of each frame. Returns 0 if memory is short. */
 static int align_path(const align_problem *p, int *path) {
     int offsets = p->offsets;
     int64_t frames = p->distorted_count;
     uint16_t *from = (uint16_t *)malloc(sizeof *from * (size_t)frames * (size_t)offsets);
     int64_t *cost = (int64_t *)malloc(sizeof *cost * 2 * (size_t)offsets), *next = cost + offsets;
     if (from && cost) {
-        for (int o = 0; o < offsets; o++) { /* of equal paths the one that is nearest to the middle */
+        for (int o = 0; o < offsets; o++) { /* among equal paths, prefer the one nearest to the middle */
             int distance = o < offsets / 2 ? offsets / 2 - o : o - offsets / 2;
             cost[o] = align_cost(p, 0, o) * 4096 + distance;
         }
         for (int64_t j = 1; j < frames; j++) {
             int64_t change = align_change_cost(p, j) * 4096;
-            int lowest = -1; /* of the offsets below */
+            int lowest = -1; /* the cheapest of the lower offsets */
             for (int o = 0; o < offsets; o++) {
                 int best = o;
                 int64_t least = cost[o];
@@ -258,8 +262,9 @@ static int align_path(const align_problem *p, int *path) {
     return ok;
 }
 
-/* ---- doubts ---- */
+/* ---- ambiguous ranges ---- */
 
+/* Appends a range to a list. Returns 0 if memory is short. */
 static int align_add(align_range **list, int *count, align_range range) {
     if ((*count & (*count - 1)) == 0) {
         align_range *larger = (align_range *)realloc(*list, sizeof *larger * (size_t)(*count ? 2 * *count : 1));
@@ -271,8 +276,8 @@ static int align_add(align_range **list, int *count, align_range range) {
     return 1;
 }
 
-/* By how much the frames first..last are nearer to their counterparts with offset `right` than with `wrong`, as far as
- * there are such; and in *noise how far they are from them. */
+/* Returns how much smaller the sum of distances of frames first to last is with offset `right` than with `wrong`.
+ * Frames without a counterpart in either do not count. *noise is the mean distance with `right`. */
 static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, int right, int wrong, int64_t *noise) {
     int64_t gain = 0, sum = 0, count = 0;
     for (int64_t j = first; j <= last; j++) {
@@ -287,9 +292,9 @@ static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, i
     return gain;
 }
 
-/* Would another offset do for a stretch with one offset? The right one is nearer by far more than noise could make
- * it. */
-static int align_doubt_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
+/* Adds a range to `doubts` if another offset fits a stretch as well. The gain of the right offset must be larger than
+ * noise can cause. Returns 0 if memory is short. */
+static int align_check_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
     int low = offset, high = offset;
     for (int o = 0; o < p->offsets; o++) {
         int64_t noise, gain;
@@ -306,13 +311,13 @@ static int align_doubt_stretch(const align_problem *p, alignment *a, int64_t fir
             high = o > high ? o : high;
         }
     }
-    /* at the end of what is looked for there may be more beyond */
+    /* at the first or last offset, an offset outside of the search range could fit better */
     int is_last = p->offsets > 1 && (offset == 0 || offset == p->offsets - 1);
     align_range range = { first, last, low + p->first, high + p->first };
     return (low == high && !is_last) || align_add(&a->doubts, &a->doubt_count, range);
 }
 
-/* A change of the offset before frame `at`: where else could it be? */
+/* Returns the range of frames where a change of the offset, found before frame `at`, may be. */
 static align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
     align_range range = { at, at, after - before, 0 };
     int64_t noise;
@@ -323,9 +328,9 @@ static align_range align_locate(const align_problem *p, int64_t at, int64_t begi
     return range;
 }
 
-/* A frame at an end of what corresponds, beside frames without counterpart, that fits far worse than the one beside
- * it. */
-static int align_doubt_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside,
+/* Adds frame j, which is the first or last frame with a counterpart, to `doubts` if it fits far worse than its
+ * neighbour `inside`. Returns 0 if memory is short. */
+static int align_check_end(const align_problem *p, alignment *a, const int *path, int64_t j, int64_t inside,
                            int64_t outside) {
     if (j < 0 || inside < 0 || inside >= p->distorted_count || outside < 0 || outside >= p->distorted_count)
         return 1;
@@ -334,19 +339,20 @@ static int align_doubt_end(const align_problem *p, alignment *a, const int *path
     return here / 2 <= beside + 1 || align_add(&a->doubts, &a->doubt_count, range);
 }
 
-static int align_doubt_ends(const align_problem *p, alignment *a, const int *path) {
+/* Checks the first and the last frame with a counterpart. */
+static int align_check_ends(const align_problem *p, alignment *a, const int *path) {
     int64_t first = 0, last = p->distorted_count - 1;
     while (first < p->distorted_count && a->match[first] < 0)
         first++;
     while (last >= 0 && a->match[last] < 0)
         last--;
-    return last < first || (align_doubt_end(p, a, path, first, first + 1, first - 1) &&
-                            align_doubt_end(p, a, path, last, last - 1, last + 1));
+    return last < first || (align_check_end(p, a, path, first, first + 1, first - 1) &&
+                            align_check_end(p, a, path, last, last - 1, last + 1));
 }
 
-/* Single frames that are nearer to a neighbour of their counterpart, each by more than nothing: one that was
- * repeated or dropped in what hardly moves. */
-static int align_doubt_frames(const align_problem *p, alignment *a, const int *path) {
+/* Adds each frame to `doubts` that fits a neighbour of its counterpart better. Such a frame may have been repeated or
+ * dropped where the picture hardly moves. Returns 0 if memory is short. */
+static int align_check_frames(const align_problem *p, alignment *a, const int *path) {
     for (int64_t j = 0; j < p->distorted_count; j++) {
         uint32_t here = p->distances[j * p->offsets + path[j]];
         for (int side = -1; side <= 1 && here != ALIGN_NONE; side += 2) {
@@ -369,7 +375,7 @@ static int align_doubt_frames(const align_problem *p, alignment *a, const int *p
     return 1;
 }
 
-/* Says what the path is: matches, events, doubts. */
+/* Converts the path to matches, events and ambiguous stretches. Returns 0 if memory is short. */
 static int align_describe(const align_problem *p, alignment *a, const int *path) {
     int64_t frames = p->distorted_count, begin = 0, longest = 0, last = -1, previous = -1;
     for (int64_t j = 0; j < frames; j++) {
@@ -387,7 +393,7 @@ static int align_describe(const align_problem *p, alignment *a, const int *path)
     for (int64_t j = 1; j <= frames; j++) {
         if (j < frames && path[j] == path[begin])
             continue;
-        if (!align_doubt_stretch(p, a, begin, j - 1, path[begin]))
+        if (!align_check_stretch(p, a, begin, j - 1, path[begin]))
             return 0;
         if (j - begin > longest) {
             longest = j - begin;
@@ -428,8 +434,8 @@ int align_find(alignment *a, const align_signature *reference, int64_t reference
     if (ok && frames > 0) {
         uint32_t median = align_median_least(&p);
         p.unmatched = median < ALIGN_NONE / 16 ? 4 * median + 4 : ALIGN_NONE / 2;
-        ok = align_path(&p, path) && align_describe(&p, a, path) && align_doubt_frames(&p, a, path) &&
-             align_doubt_ends(&p, a, path);
+        ok = align_path(&p, path) && align_describe(&p, a, path) && align_check_frames(&p, a, path) &&
+             align_check_ends(&p, a, path);
     }
     for (int i = 0; i < a->event_count; i++)
         a->unsure |= a->events[i].first != a->events[i].last;
@@ -440,9 +446,9 @@ int align_find(alignment *a, const align_signature *reference, int64_t reference
     return ok;
 }
 
-/* ---- a first look ---- */
+/* ---- constant offsets ---- */
 
-/* Whatever the brightness. */
+/* Returns the mean squared difference of two signatures after removal of their means. */
 static double align_shape_distance(const align_signature *a, const align_signature *b) {
     int64_t sum = 0, squares = 0;
     for (int i = 0; i < ALIGN_CELLS; i++) {
@@ -474,6 +480,6 @@ int align_look(const align_signature *reference, int64_t reference_count, const 
             best = o;
         }
     }
-    usual_least = 3 * best_mean + 400; /* (20/256 of a step of 8 bits)^2 */
+    usual_least = 3 * best_mean + 400; /* 400 is the square of 20/256 of an 8-bit step */
     return best_mean >= 0 && usual_mean > usual_least ? best : usual;
 }

@@ -1,15 +1,16 @@
-/* align.h: which frame of the reference each frame of a distorted video is, by what the pictures look like.
+/* align.h: finds the frame of the reference that each frame of a distorted video shows, by comparing the pictures.
  *
- * Of every frame the mean luma of 20 by 12 cells is kept, its signature; the distance of two is their mean squared
- * difference. A path through the distances, one frame of the reference for each distorted frame, has an offset that
- * stays, and changes where frames were dropped or repeated; of all paths the one with the least distances and changes
- * is found (dynamic programming). All of it is integer arithmetic but for one gain, so every machine finds the same.
+ * The signature of a frame is the mean luma of each of 20 by 12 cells. The distance of two frames is the mean squared
+ * difference of their signatures. A path assigns one frame of the reference to each distorted frame. Its offset is
+ * constant, except where frames were dropped or repeated. Dynamic programming finds the path with the smallest sum of
+ * distances and costs of changes. The arithmetic is in integers, except for one gain that is rounded, so every machine
+ * finds the same path.
  *
- * Then the path is doubted: where another offset would do as well, because nothing moves or because what moves comes
- * back, that is said, not guessed.
+ * Another offset may fit equally well, because nothing moves or because movement repeats. The result lists the ranges
+ * of frames where this is so.
  *
  *     alignment a;
- *     if (align_find(&a, reference, frames, distorted, frames, first, most) && !a.unsure) ... a.match[j] ...
+ *     if (align_find(&a, reference, frames, distorted, frames, first, count) && !a.unsure) ... a.match[j] ...
  *     align_free(&a);
  */
 #ifndef ALIGN_H
@@ -22,60 +23,67 @@
 
 enum { ALIGN_ACROSS = 20, ALIGN_DOWN = 12, ALIGN_CELLS = ALIGN_ACROSS * ALIGN_DOWN };
 
-/* Means of luma, 65536 being just above white. */
+/* The mean luma of each cell, scaled to 16 bits. */
 typedef struct align_signature {
     uint16_t cells[ALIGN_CELLS];
 } align_signature;
 
-/* How samples lie in memory. */
+/* The luma plane of a frame in memory. */
 typedef struct align_picture {
     const unsigned char *luma;
     ptrdiff_t pitch;
     int width, height;
     int bytes_per_sample;
-    int shift; /* left, to 16 bits */
+    int shift; /* left shift that scales samples to 16 bits */
 } align_picture;
 
-/* Frames first..last of the distorted video, for which something is said. */
+/* Frames first to last of the distorted video. In `events`, `low` is the number of dropped frames, or minus the number
+ * of repeated frames. In `doubts`, `low` to `high` is the range of offsets that fit. */
 typedef struct align_range {
     int64_t first, last;
-    int low, high; /* of unsure ranges: offsets that would do; of events: low is how many frames */
+    int low, high;
 } align_range;
 
 typedef struct alignment {
-    int64_t *match;      /* for each distorted frame the reference's, or -1 */
-    int64_t matched;     /* pairs: frames that have one, repeated ones once */
-    int offset;          /* what most frames have: reference's index minus distorted's */
-    int64_t dropped;     /* frames of the reference that are left out between others */
-    int64_t repeated;    /* distorted frames that show what the one before shows: their match is -1 */
-    align_range *events; /* each drop (low > 0: so many) or repeat (low < 0) and where it may be */
+    int64_t *match;      /* for each distorted frame, the index of its reference frame, or -1 */
+    int64_t matched;     /* number of pairs; a repeated frame counts once */
+    int offset;          /* offset of the longest stretch: index of the reference minus index of the distorted frame */
+    int64_t dropped;     /* number of reference frames that are missing between matched frames */
+    int64_t repeated;    /* number of distorted frames that repeat the previous frame; their match is -1 */
+    align_range *events; /* drops and repeats, each with the range of frames where it may be */
     int event_count;
-    align_range *doubts; /* where other offsets would do */
+    align_range *doubts; /* ranges of frames where other offsets fit as well */
     int doubt_count;
-    int unsure; /* doubts, or too little to say anything */
+    int unsure; /* the result is ambiguous, or no frames correspond */
 } alignment;
 
-/* step: only every so many rows are looked at. */
+/* Computes a signature from every step-th row. */
 void align_sign(align_signature *out, const align_picture *p, int step);
 
+/* Returns the luma plane of a frame of `v`. */
 align_picture align_picture_of(const video *v, const vmafgpu_frame *frame);
 
-/* The signatures of frames first, first + 1, .. of a video that was opened and not read: `most` at most, and how
- * many there are. To be freed; NULL: no memory. What is wrong with the video ends it and shows where it is scored. */
+/* Returns the signatures of frames first, first + 1, ... of a video, at most `most`, and their number in *count. No
+ * frame of the video may have been read before. The list ends at a read error, which the tool reports when it scores.
+ * The caller frees the list. Returns NULL if memory is short. */
 align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count);
 
-/* The same from a few rows of each cell alone, which are all that is read of the file. */
+/* Like align_sign_video(), but reads only five rows of each cell from the file. */
 align_signature *align_sign_rows(video *v, int64_t first, int64_t most, int64_t *count);
 
+/* Returns the mean squared difference of two signatures. */
 uint32_t align_distance(const align_signature *a, const align_signature *b);
+
+/* Frees the lists of an alignment. */
 void align_free(alignment *a);
 
-/* What `a` finds, for offsets from `first` to `first` + `count` - 1, 65535 of them at most. 0: no memory.
- * align_free() is due whatever the result. */
+/* Finds the alignment with offsets from `first` to `first + count - 1`; `count` is at most 65535. Returns 0 if memory
+ * is short. The caller must call align_free() in both cases. */
 int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
                const align_signature *distorted, int64_t distorted_count, int first, int count);
 
-/* By what constant offset the frames fit far better than by `usual`; `usual` itself where there is no such. */
+/* Returns the constant offset, at most `most` from `usual`, that fits far better than `usual`. Returns `usual` if there
+ * is none. */
 int align_look(const align_signature *reference, int64_t reference_count, const align_signature *distorted,
                int64_t distorted_count, int usual, int most);
 

@@ -26,16 +26,16 @@ int tool_arrange_options(session *all, const options *o) {
     return 1;
 }
 
-/* Times, which only y4m files have. */
+/* Converts times to frame numbers, which needs a y4m file with a frame rate. Returns 0 after an error message. */
 static int arrange_times(session *all, const options *o) {
     const video *r = &all->videos[0];
     if (!o->from.is_time && !o->to.is_time)
         return 1;
     for (int i = 0; i <= all->count; i++)
         if (all->videos[i].file_bytes <= 0)
-            return tool_fail("--from and --to can be times for files only; of pipes give them frames");
+            return tool_fail("--from and --to accept times for files only; use frame numbers for pipes");
     if (!r->rate_num)
-        return tool_fail("--from and --to need frames, for %s does not say how many there are in a second", r->title);
+        return tool_fail("--from and --to accept frame numbers only, because %s has no frame rate", r->title);
     all->first = cut_frame(&o->from, r->rate_num, r->rate_den);
     int64_t count = o->to.is_given ? cut_frame(&o->to, r->rate_num, r->rate_den) - all->first : 0;
     if (o->to.is_given && count <= 0)
@@ -44,7 +44,7 @@ static int arrange_times(session *all, const options *o) {
     return 1;
 }
 
-/* What part of the pictures, and of what size. */
+/* Sets the part and the size of the pictures, and opens the scalers. Returns 0 after an error message. */
 static int arrange_pictures(session *all, const options *o) {
     video *r = &all->videos[0];
     all->width = r->width;
@@ -59,8 +59,8 @@ static int arrange_pictures(session *all, const options *o) {
         }
         if (!cut_is_on_grid(w, r)) {
             return tool_fail(
-                "--crop %d:%d:%d:%d does not begin on a chroma sample of %s: with %s chroma X%s must be even", w->width,
-                w->height, w->x, w->y, r->title, r->sampling.name, r->sampling.chroma_y > 1 ? " and Y" : "");
+                "--crop %d:%d:%d:%d does not begin on a chroma sample of %s; with %s chroma, X%s must be even",
+                w->width, w->height, w->x, w->y, r->title, r->sampling.name, r->sampling.chroma_y > 1 ? " and Y" : "");
         }
         all->width = w->width;
         all->height = w->height;
@@ -81,7 +81,7 @@ vmafgpu_frame tool_arrange_frame(session *all, int i, vmafgpu_frame frame) {
     return all->crop.is_given ? cut_picture(&all->crop, &all->videos[i], frame) : frame;
 }
 
-/* Files that are not equally long, unless they are made equal, or less is wanted. */
+/* Warns about files of different lengths, unless the skipped frames or a limit make them equal. */
 static void check_lengths(session *all) {
     const video *r = &all->videos[0];
     int64_t pairs = tool_pairs_behind(all, all->first);
@@ -91,7 +91,7 @@ static void check_lengths(session *all) {
         int is_cut = all->limit > 0 && pairs >= all->limit;
         if (is_known && !is_cut && r->frames_total != d->frames_total &&
             r->frames_total - tool_frames_to_skip(all->o, 0) != d->frames_total - tool_frames_to_skip(all->o, i)) {
-            char scored[40] = "pairs are scored"; /* where a pipe is among the videos nobody knows how many */
+            char scored[40] = "pairs are scored"; /* their number is unknown if a video is a pipe */
             if (pairs >= 0)
                 snprintf(scored, sizeof scored, "%lld pairs are scored", (long long)pairs);
             tool_warn("the frame counts differ: %s has %lld, %s has %lld; %s, up to the end of the shortest", r->title,
@@ -103,7 +103,7 @@ static void check_lengths(session *all) {
     }
 }
 
-/* --from must lie before the end, where that is known. */
+/* Checks that --from is before the end, if the end is known. Returns 0 after an error message. */
 static int check_beginning(const session *all, const options *o) {
     int64_t pairs = tool_pairs_behind(all, 0);
     if (!o->from.is_given || pairs < 0 || all->first < pairs)
@@ -112,7 +112,7 @@ static int check_beginning(const session *all, const options *o) {
     const video *r = &all->videos[0];
     if (r->rate_num)
         snprintf(time, sizeof time, " (%.2f seconds)", (double)pairs * r->rate_den / r->rate_num);
-    return tool_fail("--from is frame %lld, but there %s only %lld pair%s of frames%s; give --from a smaller value",
+    return tool_fail("--from is frame %lld, but there %s only %lld pair%s of frames%s; lower --from",
                      (long long)all->first, pairs == 1 ? "is" : "are", (long long)pairs, pairs == 1 ? "" : "s", time);
 }
 

@@ -1,7 +1,5 @@
-/* arrange.h: what is compared with what: --from, --to, --crop, --scale, and warnings about videos that do not match.
- *
- * See inspect.h for what is found out by a look at the first frames, plan.h for --align.
- */
+/* arrange.h: decides which frames and which parts of the pictures are compared (--from, --to, --crop, --scale), and
+ * warns about videos that do not match. inspect.h checks the first frames, plan.h does --align. */
 #ifndef TOOL_ARRANGE_H
 #define TOOL_ARRANGE_H
 
@@ -10,13 +8,13 @@
 #include "options.h"
 #include "session.h"
 
-/* Sets what the options say by themselves, before the videos are open. 0 after a message. */
+/* Sets the first pair and the limit if they do not depend on the videos. Returns 0 after an error message. */
 int tool_arrange_options(session *all, const options *o);
 
-/* The part of the pictures that is compared, in the size in which it is. */
+/* Scales a frame of video i and returns the part of it that is compared. */
 vmafgpu_frame tool_arrange_frame(session *all, int i, vmafgpu_frame frame);
 
-/* Finds out everything that can be known before the first pair is scored. 0 after a message. */
+/* Sets all that depends on the open videos, and prints warnings about them. Returns 0 after an error message. */
 int tool_arrange(session *all, const options *o);
 
 #endif /* TOOL_ARRANGE_H */

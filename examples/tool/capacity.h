@@ -1,4 +1,4 @@
-/* capacity.h: how many of each thing the tool takes. */
+/* capacity.h: the limits of the tool. */
 #ifndef TOOL_CAPACITY_H
 #define TOOL_CAPACITY_H
 
@@ -7,7 +7,7 @@ enum {
     MAX_FEATURES = 32,
     MAX_POOLINGS = 32,
     MAX_DISTORTED = 16,
-    MAX_REPORTS = MAX_DISTORTED + 1, /* with --html */
+    MAX_REPORTS = MAX_DISTORTED + 1, /* one for each video, and --html */
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_GPUS = 16

@@ -29,7 +29,7 @@ static void add_input(input *inputs, int *count, const char *what, const char *p
     }
 }
 
-/* Everything that is read. */
+/* Lists all files that a run reads. Returns their number. */
 static int list_inputs(const options *o, input inputs[MAX_INPUTS]) {
     int count = 0;
     for (int i = 0; i <= o->distorted.count && !o->join; i++)
@@ -47,9 +47,9 @@ static int check_raw_options(options *o) {
     if (!o->bit_depth)
         o->bit_depth = implied;
     if (!o->width || !o->height || !o->pixel_format || !o->bit_depth)
-        return tool_fail("raw video needs all of --width, --height, --pixel_format and --bitdepth");
+        return tool_fail("raw video requires --width, --height, --pixel_format and --bitdepth");
     if (implied && o->bit_depth != implied) {
-        return tool_fail("pixel format %s has %d bits, not %d; leave --bitdepth out", o->pixel_format_name, implied,
+        return tool_fail("pixel format %s has %d bits, not %d; remove --bitdepth", o->pixel_format_name, implied,
                          (int)o->bit_depth);
     }
     return 1;
@@ -59,7 +59,7 @@ static int check_model_names(const options *o) {
     for (int i = 0; i < o->model_count; i++) {
         for (int j = 0; j < i; j++) {
             if (strcmp(tool_model_name(o, i), tool_model_name(o, j)) == 0) {
-                return tool_fail("two models are named \"%s\"; give each its own with --model name=TEXT",
+                return tool_fail("two models are named \"%s\"; rename one with --model name=TEXT",
                                  tool_model_name(o, i));
             }
         }
@@ -67,7 +67,8 @@ static int check_model_names(const options *o) {
     return 1;
 }
 
-/* Standard input is for one, as every pipe is, and no report overwrites what is read or another report. */
+/* Checks that each pipe is used once, and that no report overwrites an input or another report. Returns 0 after an
+ * error message. */
 static int check_files(options *o) {
     input inputs[MAX_INPUTS];
     int count = list_inputs(o, inputs), from_stdin = 0;
@@ -78,7 +79,7 @@ static int check_files(options *o) {
         for (int k = 0; k < i; k++) {
             if (inputs[i].file.kind == FILE_PIPE && tool_is_same_file(&inputs[i].file, &inputs[k].file) &&
                 from_stdin < 2) {
-                return tool_fail("the %s %s and the %s %s are one pipe; each needs one of its own", inputs[k].what,
+                return tool_fail("the %s %s and the %s %s are the same pipe; each needs its own pipe", inputs[k].what,
                                  inputs[k].title, inputs[i].what, inputs[i].title);
             }
         }
@@ -86,12 +87,12 @@ static int check_files(options *o) {
     if (from_stdin > 1)
         return tool_fail("only one of the videos can come from standard input");
     if (o->segments && (o->output.count != 1 || o->html || o->plot || o->pooling_count)) {
-        return tool_fail("--segment needs one -o, for its rows, and neither --html, --plot nor --pool, which are for "
-                         "what is joined");
+        return tool_fail("--segment requires a single -o for its rows, and does not accept --html, --plot and --pool; "
+                         "use --pool with --join");
     }
     if (o->output.count && o->output.count != o->distorted.count && !o->segments && !o->join) {
-        return tool_fail("as many reports (-o) as distorted videos, %d, or none: not %d", o->distorted.count,
-                         o->output.count);
+        return tool_fail("the number of reports (-o) must be 0 or %d, the number of distorted videos, not %d",
+                         o->distorted.count, o->output.count);
     }
     for (int i = 0; i < tool_report_count(o); i++) {
         destination *d = &o->destinations[i];
@@ -102,21 +103,21 @@ static int check_files(options *o) {
                 return tool_fail("the report %s would overwrite the %s %s", d->title, inputs[k].what, inputs[k].title);
         for (int k = 0; k < i; k++)
             if (tool_is_same_destination(d, &o->destinations[k]))
-                return tool_fail("two reports, %s and %s, would be one file", o->destinations[k].title, d->title);
+                return tool_fail("two reports, %s and %s, would be the same file", o->destinations[k].title, d->title);
     }
     return 1;
 }
 
-/* The files of one distorted video would be those of the others. */
+/* With several distorted videos, all would write the same heat map files. */
 static int check_heatmaps(const options *o) {
     return !tool_has_heatmaps(o) || o->distorted.count == 1 ||
-           tool_fail("heatmaps_path of cambi is for one distorted video, not for several");
+           tool_fail("heatmaps_path of cambi requires a single distorted video");
 }
 
-/* What --join reads: no report overwrites it. */
+/* Checks the options of --join, and that no report overwrites a part. Returns 0 after an error message. */
 static int check_join(options *o) {
     if (o->reference || o->distorted.count || o->segments || o->state || o->html)
-        return tool_fail("--join puts together what was scored: -r, -d, --state, --segment and --html are for runs");
+        return tool_fail("--join does not accept -r, -d, --state, --segment and --html, because it scores nothing");
     if (!check_files(o))
         return 0;
     for (int i = 0; i < o->join_count; i++) {
@@ -128,12 +129,12 @@ static int check_join(options *o) {
     return 1;
 }
 
-/* A report whose format was asked for goes to standard output if no file is named; there is room for one. */
+/* Sends the report to standard output if a format but no file is given. Returns 0 after an error message. */
 static int choose_output(options *o) {
     if (!o->report_option || o->output.count || o->segments)
         return 1;
     if (o->distorted.count > 1) {
-        return tool_fail("--%s without -o writes one report to standard output, not %d; name a file for each with -o",
+        return tool_fail("--%s without -o writes a single report to standard output, not %d; add an -o for each video",
                          o->report_option, o->distorted.count);
     }
     o->output.names[o->output.count++] = "-";
@@ -149,7 +150,7 @@ int tool_check_options(options *o) {
         return check_join(o);
     }
     if (!o->reference || !o->distorted.count)
-        return tool_fail("a reference (-r) and a distorted video (-d) are needed");
+        return tool_fail("a reference (-r) and a distorted video (-d) are required");
     if (!check_files(o))
         return 0;
     if (!tool_report_count(o) && o->pooling_count == 0)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many bytes of a file container_of() looks at. */
+/* The number of bytes at the start of a file that container_of() reads. */
 enum { CONTAINER_HEAD = 512 };
 
 /* clang-format off */
@@ -36,7 +36,7 @@ static const container_format container_formats[CONTAINER_FORMATS] = {
     { "a BMP picture", " bmp ", 1 },
 };
 
-/* The first bytes of a format. Those that raw video could begin with by chance are not certain. */
+/* Bytes near the start of a file that identify a format. `is_certain` is 0 if raw video may contain them by chance. */
 typedef struct container_signature {
     int format, is_certain;
     size_t at, length;
@@ -75,7 +75,7 @@ static const container_format *container_by_content(const unsigned char *head, s
             return &container_formats[s->format];
         }
     }
-    /* packets of 188 bytes, or of 192 with a time before each */
+    /* packets of 188 bytes, each of which may have a timestamp of 4 bytes before it */
     for (size_t time = 0; time <= 4 && !must_be_certain; time += 4) {
         if (size >= time + 2 * (188 + time) + 1 && head[time] == 0x47 && head[time + 188 + time] == 0x47 &&
             head[time + 2 * (188 + time)] == 0x47) {

@@ -1,23 +1,23 @@
-/* container.h: recognises files that need a decoder first, and writes words for a shell. */
+/* container.h: recognises file formats that need a decoder, and quotes words for a shell. */
 #ifndef CONTAINER_H
 #define CONTAINER_H
 
 #include <stddef.h>
 
 typedef struct container_format {
-    const char *name;       /* as in "is NAME" */
-    const char *extensions; /* with a space before and behind each */
-    int is_picture;         /* ffmpeg decodes it to RGB, or may do so */
+    const char *name;       /* with its article, as in "is NAME" */
+    const char *extensions; /* each has a space before and after it */
+    int is_picture;         /* ffmpeg may decode it to RGB */
 } container_format;
 
-/* The format of a file that is not y4m; NULL if it is not known. If the file should be raw video only certain signs
- * count. *by_name: only the name says so. */
+/* Returns the format of a file, or NULL if it is y4m or unknown. If is_raw is set, only signatures count that raw video
+ * cannot begin with by chance. *by_name is set if the format follows from the file name only. */
 const container_format *container_of(const char *path, int is_raw, int *by_name);
 
-/* Appends `text`; what does not fit is left out. Returns the length after it. */
+/* Appends `text` to the `used` bytes in `out`, as far as it fits. Returns the new length. */
 size_t shell_put(char *out, size_t size, size_t used, const char *text);
 
-/* Appends a word, in quotes if it needs some. */
+/* Appends a word, in quotes if the shell requires them. Returns the new length. */
 size_t shell_put_word(char *out, size_t size, size_t used, const char *word);
 
 #endif /* CONTAINER_H */

@@ -1,4 +1,4 @@
-/* cut.h: which frames of a video, and which part of them: --from, --to and --crop. */
+/* cut.h: parses --from, --to and --crop, and selects a part of a picture. */
 #ifndef CUT_H
 #define CUT_H
 
@@ -6,19 +6,19 @@
 
 #include <stdint.h>
 
-/* A frame's number, or a time in microseconds. */
+/* A frame number, or a time in microseconds if is_time is set. */
 typedef struct cut_point {
     int is_given, is_time;
     int64_t value;
 } cut_point;
 
-/* Digits up to `most`; -1: none, or too many. */
+/* Parses digits and advances *text. Returns -1 if there are none or if the value exceeds `most`. */
 int64_t cut_digits(const char **text, int64_t most);
 
-/* "120" is a frame; "12.5s", "1:02.5" and "1:00:02" are times. */
+/* Parses a frame number such as "120", or a time such as "12.5s", "1:02.5" or "1:00:02". Returns 0 if it is neither. */
 int cut_parse(cut_point *p, const char *text);
 
-/* The first frame at or after it. */
+/* Returns the number of the first frame at or after a point. */
 int64_t cut_frame(const cut_point *p, int rate_num, int rate_den);
 
 typedef struct cut_window {
@@ -26,16 +26,16 @@ typedef struct cut_window {
     int width, height, x, y;
 } cut_window;
 
-/* WIDTH:HEIGHT or WIDTH:HEIGHT:X:Y. */
+/* Parses WIDTH:HEIGHT or WIDTH:HEIGHT:X:Y. Returns 0 if the text is neither. */
 int cut_parse_window(cut_window *w, const char *text);
 
-/* Puts a centred window into the middle, on a chroma sample. */
+/* Sets the position of a centred window in the pictures of `v`, rounded down to a chroma sample. */
 void cut_centre(cut_window *w, const video *v);
 
-/* Does it lie on chroma samples of this video? */
+/* Whether the window begins on a chroma sample of `v`. */
 int cut_is_on_grid(const cut_window *w, const video *v);
 
-/* The part of a frame of `v` (or of one with its format) that is in the window. */
+/* Returns the part of a frame inside the window. The frame has the format of `v`. */
 vmafgpu_frame cut_picture(const cut_window *w, const video *v, vmafgpu_frame frame);
 
 #endif /* CUT_H */

@@ -13,15 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Appends the ffmpeg command that decodes a file and writes it to `to`. */
-static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *before,
+/* Appends the ffmpeg command that decodes `path` and writes the result to `to`. The command starts with `prefix`. */
+static size_t put_decoder(char *out, size_t size, size_t used, const options *o, const char *path, const char *prefix,
                           const char *to) {
     int by_name;
     const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
     char name[32] = "yuv420p", prefixed[4200];
-    snprintf(prefixed, sizeof prefixed, strchr(path, ':') ? "file:%s" : "%s",
-             path); /* else what is before : is a protocol */
-    used = shell_put(out, size, used, before);
+    /* ffmpeg would read the text before a colon as a protocol */
+    snprintf(prefixed, sizeof prefixed, strchr(path, ':') ? "file:%s" : "%s", path);
+    used = shell_put(out, size, used, prefix);
     used = shell_put_word(out, size, used, prefixed);
     if (o->pixel_format)
         tool_ffmpeg_format(name, o->pixel_format->chroma, o->pixel_format->layout, (int)o->bit_depth);
@@ -34,8 +34,8 @@ static size_t put_decoder(char *out, size_t size, size_t used, const options *o,
     return shell_put_word(out, size, used, to);
 }
 
-/* Appends the command that was given, with decoders for the videos that need one: a pipe for one of them, bash's
- * substitution for several. */
+/* Writes the command line of this run with decoders for the videos that need one. A single decoder writes to a pipe;
+ * several use the process substitution of bash. */
 static void put_with_decoders(char *out, size_t size, const options *o, const int *is_container, int count) {
     size_t used = 0;
     for (int i = 0; i <= o->distorted.count && count == 1; i++) {
@@ -55,7 +55,7 @@ static void put_with_decoders(char *out, size_t size, const options *o, const in
             used = shell_put_word(out, size, used, word);
             continue;
         }
-        for (const char *c = word; c < path; c++) { /* --reference= */
+        for (const char *c = word; c < path; c++) { /* an option before the path, such as --reference= */
             char letter[2] = { *c, '\0' };
             used = shell_put(out, size, used, letter);
         }
@@ -97,7 +97,7 @@ int tool_check_containers(const options *o) {
         put_with_decoders(command, sizeof command, o, is_container, count + from_stdin);
     }
     const container_format *format = container_of(path, o->pixel_format != NULL, &by_name);
-    tool_fail("%s %s %s; decode it with ffmpeg, as in this command%s", named.title,
+    tool_fail("%s %s %s; decode it with ffmpeg, as in this command%s:", named.title,
               by_name ? "is not a y4m file but, by its name," : "is", format->name,
               needs_file               ? ", and score its output"
               : count + from_stdin > 1 ? " for bash"

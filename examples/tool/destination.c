@@ -24,6 +24,7 @@
 #include <unistd.h>
 #endif
 
+/* Prints an error message with errno. Returns 0. */
 static int report_failure(const destination *d, const char *what) {
     return tool_fail("the report %s %s (%s)", d->title, what, strerror(errno));
 }
@@ -53,8 +54,7 @@ int tool_is_same_destination(const destination *a, const destination *b) {
            tool_is_same_name(a->base, b->base);
 }
 
-/* A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. What is
- * listed here goes when the program is interrupted. */
+/* The temporary files that exist. If a signal ends the program, its handler removes them. */
 static char *volatile temporaries[MAX_REPORTS];
 
 void tool_remove_temporaries(void) {
@@ -70,7 +70,7 @@ void tool_remove_temporaries(void) {
     }
 }
 
-/* A new file, or NULL with errno. While it is open it can be removed. */
+/* Creates a file that can be removed while it is open. Returns NULL and sets errno on failure, also if it exists. */
 static FILE *create_file(const char *path) {
 #ifdef _WIN32
     HANDLE handle = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, CREATE_NEW,
@@ -88,6 +88,7 @@ static FILE *create_file(const char *path) {
 #endif
 }
 
+/* Renames a file. Returns 0 and sets errno on failure. */
 static int replace_file(const char *from, const char *to) {
 #ifdef _WIN32
     if (!MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING)) {
@@ -100,7 +101,7 @@ static int replace_file(const char *from, const char *to) {
 #endif
 }
 
-/* May this file be written to? Otherwise 0, with errno. */
+/* Whether the file can be opened for writing. Sets errno if not. */
 static int is_writable(const char *path) {
 #ifdef _WIN32
     return _access(path, 2) == 0;
@@ -110,7 +111,7 @@ static int is_writable(const char *path) {
 #endif
 }
 
-/* Gives the new file owner and permissions of the one that it will replace, as far as that is allowed. */
+/* Copies owner and permissions of the file at `path` to the new file, as far as the system allows it. */
 static void copy_permissions(FILE *out, const char *path) {
 #ifdef _WIN32
     (void)out;
@@ -124,7 +125,7 @@ static void copy_permissions(FILE *out, const char *path) {
 #endif
 }
 
-/* Makes the temporary file, slot `slot` of the list. 0, with errno: it can't be made. */
+/* Creates the temporary file and adds it to the list. Returns 0 and sets errno on failure. */
 static int create_temporary(destination *d, int slot) {
     size_t folder = (size_t)(d->base - d->path), size = folder + 64;
     d->temporary = (char *)malloc(size);
@@ -157,13 +158,13 @@ static int open_destination(destination *d, int slot) {
     } else if (!d->path) {
         d->out = fopen(d->name, "wb");
     } else if (d->file.kind == FILE_NONE || is_writable(d->path)) {
-        tool_hold_signals(1); /* no signal comes between the file and its place in the list */
+        tool_hold_signals(1); /* so that no file exists without being in the list */
         int made = create_temporary(d, slot);
         tool_hold_signals(0);
         if (made && d->file.kind == FILE_REGULAR)
             copy_permissions(d->out, d->path);
         if (!made && d->file.kind == FILE_REGULAR)
-            return 1; /* a folder where nothing can be made: the report will be written where it is */
+            return 1; /* no file can be created in the folder, so the report is written in place */
     }
     return d->out ? 1 : report_failure(d, "cannot be written");
 }
@@ -175,7 +176,7 @@ int tool_open_destinations(destination *destinations, int count) {
     return 1;
 }
 
-/* A full disk shows at the latest when the last buffer goes out. */
+/* Closes a file, but only flushes standard output. Returns 0 if any write failed, as on a full disk. */
 static int close_file(FILE *out) {
     int bad = ferror(out);
     bad |= fflush(out);
@@ -185,7 +186,7 @@ static int close_file(FILE *out) {
 }
 
 int tool_close_standard_output(void) {
-    return close_file(stdout) ? 1 : tool_fail("standard output could not be written to its end (%s)", strerror(errno));
+    return close_file(stdout) ? 1 : tool_fail("standard output could not be written completely (%s)", strerror(errno));
 }
 
 void tool_abandon_destination(destination *d, int slot) {
@@ -212,7 +213,7 @@ int tool_fill_destination(destination *d, int slot, void (*write)(FILE *, void *
         if (replace_file(d->temporary, d->path)) {
             temporaries[slot] = NULL;
         } else {
-            in_place = d->file.kind == FILE_REGULAR; /* it may be what is mounted there */
+            in_place = d->file.kind == FILE_REGULAR; /* a mounted file cannot be replaced, but written */
             ok = in_place;
         }
     }
@@ -223,7 +224,7 @@ int tool_fill_destination(destination *d, int slot, void (*write)(FILE *, void *
         ok = out && close_file(out);
     }
     if (!ok)
-        report_failure(d, "could not be written to its end");
+        report_failure(d, "could not be written completely");
     tool_abandon_destination(d, slot);
     return ok;
 }

@@ -1,7 +1,7 @@
-/* destination.h: where a report goes.
+/* destination.h: writes a report to a file or to standard output.
  *
- * A report is written to a temporary file beside the one that it is for, and takes its place when it is whole. So an
- * older report stays until then, whatever ends the program.
+ * A report is written to a temporary file in the folder of its destination. The temporary file replaces an older report
+ * only when it is complete. So the older report is not lost if the program is interrupted.
  */
 #ifndef TOOL_DESTINATION_H
 #define TOOL_DESTINATION_H
@@ -10,37 +10,37 @@
 
 #include <stdio.h>
 
-/* Where a report goes. */
 typedef struct destination {
-    const char *name; /* as it was given */
+    const char *name; /* as given on the command line */
     char title[SHOWN_PATH];
     int is_stdout;
     file_id file, folder;
-    char *path;      /* of the file behind all links, that is to be replaced; NULL: it is written to as it is */
-    char *base;      /* its last part */
-    char *temporary; /* beside it; NULL: none could be made */
-    FILE *out;       /* that or, where `path` is NULL, the thing itself */
+    char *path;      /* path of the file to replace, with links resolved; NULL if the file is not replaced, as a FIFO */
+    char *base;      /* the file name in `path` */
+    char *temporary; /* path of the temporary file; NULL if it could not be created */
+    FILE *out;       /* the temporary file, or the destination itself if `path` is NULL */
 } destination;
 
-/* Finds out where a report goes; changes nothing. */
+/* Initialises *d for a file name, or for standard output if the name is "-". Creates no file. Returns 0 after an error
+ * message. */
 int tool_find_destination(destination *d, const char *name);
 
-/* Whether two reports would be one file. */
+/* Whether two reports would be written to the same file. */
 int tool_is_same_destination(const destination *a, const destination *b);
 
-/* Removes the temporary files; may be called by a signal handler. */
+/* Removes the temporary files. A signal handler can call this function. */
 void tool_remove_temporaries(void);
 
-/* Opens the files, or temporary ones beside them. 0 after a message. */
+/* Opens the temporary files, or the destinations themselves. Returns 0 after an error message. */
 int tool_open_destinations(destination *destinations, int count);
 
-/* Flushes standard output. 0 after a message. */
+/* Flushes standard output. Returns 0 after an error message. */
 int tool_close_standard_output(void);
 
-/* Leaves what was there before. */
+/* Removes the temporary file and keeps an older report. `slot` is the index that tool_open_destinations() used. */
 void tool_abandon_destination(destination *d, int slot);
 
-/* Writes the report by `write` and lets it take its place. 0 after a message. */
+/* Calls write(file, user) to write the report, and then replaces an older report. Returns 0 after an error message. */
 int tool_fill_destination(destination *d, int slot, void (*write)(FILE *, void *), void *user);
 
 #endif /* TOOL_DESTINATION_H */

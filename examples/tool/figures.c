@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Pools a column of a table. Returns 0 if it has no values or memory is short. */
 static int pool_table(const scores *table, int column, const pooling *p, double *value) {
     scores_total t = scores_pool(table, column, 0, table->rows);
     const double totals[] = { t.mean, t.harmonic_mean, t.min, t.max }; /* in the order of vmafgpu_pool_method */
@@ -50,7 +51,8 @@ int tool_figure_column(const figures *f, const char *name) {
     return f->about ? -1 : vmafgpu_column_index(f->context, name);
 }
 
-/* The ways of pooling in the report: the standard ones, then what --pool names besides. NULL past the last. */
+/* Returns pooling i of the report: first the standard poolings, then the percentiles of --pool. Returns NULL after the
+ * last. */
 static const pooling *reported_pooling(const options *o, int i) {
     if (i < STANDARD_POOLINGS)
         return &tool_standard_poolings[i];
@@ -111,7 +113,7 @@ void tool_write_report(FILE *out, void *user) {
     memset(&r, 0, sizeof r);
     r.out = out;
     r.version = vmafgpu_version_string();
-    /* What ran: only when --backend was given, so that the default report is libvmaf's to the byte. */
+    /* Only --backend adds the backend, so that the default report equals that of libvmaf. */
     r.backend = f->about                         ? (f->about->names_backend ? f->about->backend : NULL)
                 : o->names_backend && f->context ? vmafgpu_backend_name(f->context)
                                                  : NULL;
@@ -122,8 +124,8 @@ void tool_write_report(FILE *out, void *user) {
     r.columns = f->columns;
     while (reported_pooling(o, r.poolings))
         r.poolings++;
-    r.aggregates =
-        f->context && !f->about ? vmafgpu_aggregate_count(f->context) : 0; /* they are of all that was scored */
+    /* the context has aggregates of the pairs that it scored, so rows from a file have none */
+    r.aggregates = f->context && !f->about ? vmafgpu_aggregate_count(f->context) : 0;
     r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;
     r.user = f;

@@ -1,4 +1,4 @@
-/* figures.h: the figures of one distorted video, from a context or from rows, and libvmaf's report of them. */
+/* figures.h: the scores of one distorted video, from a context or from a file of rows, and the report of libvmaf. */
 #ifndef TOOL_FIGURES_H
 #define TOOL_FIGURES_H
 
@@ -11,31 +11,30 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The figures of one distorted video. */
 typedef struct figures {
-    vmafgpu *context;       /* NULL: there are no columns */
-    const rows_file *about; /* not NULL: the figures are these, whatever the context has */
+    vmafgpu *context;       /* NULL if there are no columns */
+    const rows_file *about; /* the source of the scores instead of the context; NULL if it is the context */
     const scores *table;
     const options *o;
     int width, height;
-    int columns;         /* that are shown: not the models' with --no_prediction */
-    int64_t rows, pairs; /* pairs: of the clip, with those that --subsample leaves out */
+    int columns;         /* number of columns to report; --no_prediction excludes those of models */
+    int64_t rows, pairs; /* scored pairs, and all pairs including those that --subsample skips */
     double fps;
 } figures;
 
-/* Pools a column. 0 if there are no values. */
+/* Pools a column. Returns 0 if it has no values. */
 int tool_pool_column(const figures *f, int column, const pooling *p, double *value);
 
-/* The name of a column. */
+/* Returns the name of a column. */
 const char *tool_figure_name(const figures *f, int column);
 
-/* The column of the score of a model; below 0 if there is none. */
+/* Returns the column with the score of a model, or a negative number if there is none. */
 int tool_figure_score_column(const figures *f, int model);
 
-/* The column with that name; below 0 if there is none. */
+/* Returns the column with this name, or a negative number if there is none. */
 int tool_figure_column(const figures *f, const char *name);
 
-/* Writes libvmaf's report; `user` are figures. */
+/* Writes the report of libvmaf. `user` points to figures. */
 void tool_write_report(FILE *out, void *user);
 
 #endif /* TOOL_FIGURES_H */

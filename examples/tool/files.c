@@ -34,11 +34,11 @@ static file_id identify_handle(HANDLE handle) {
 file_id tool_identify(const char *path) {
     file_id id = { FILE_NONE, 0, 0 };
     if ((path[0] == '\\' || path[0] == '/') && path[1] == path[0] && path[2] == '.') {
-        id.kind = FILE_DEVICE; /* to open a pipe would be to take its other end's turn */
+        id.kind = FILE_DEVICE; /* do not open a named pipe: this would use up a connection of its server */
         return id;
     }
     HANDLE handle = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-                                FILE_FLAG_BACKUP_SEMANTICS, NULL); /* of folders, too */
+                                FILE_FLAG_BACKUP_SEMANTICS, NULL); /* so that it opens folders, too */
     if (handle != INVALID_HANDLE_VALUE) {
         id = identify_handle(handle);
         CloseHandle(handle);
@@ -81,7 +81,7 @@ int tool_is_same_name(const char *a, const char *b) {
 #else
 static file_id identify_status(const struct stat *about) {
     file_id id = { FILE_PIPE, 0, 0 };
-    /* a folder is refused where it is opened, in the system's words */
+    /* opening a folder fails later with the message of the system */
     id.kind = S_ISREG(about->st_mode)                              ? FILE_REGULAR
               : S_ISCHR(about->st_mode) || S_ISDIR(about->st_mode) ? FILE_DEVICE
                                                                    : FILE_PIPE;
@@ -102,6 +102,7 @@ file_id tool_identify_standard(int number) {
     return fstat(number, &about) == 0 ? identify_status(&about) : none;
 }
 
+/* Returns the path of a file in a folder. The caller frees it. */
 static char *join_path(const char *folder, size_t folder_length, const char *name) {
     size_t size = folder_length + strlen(name) + 2;
     char *path = (char *)malloc(size);
@@ -112,7 +113,8 @@ static char *join_path(const char *folder, size_t folder_length, const char *nam
     return path;
 }
 
-/* What a link holds, seen from where it lies; NULL: it is none. */
+/* Returns the target of a symbolic link, relative to the current folder. The caller frees it. Returns NULL if the path
+ * is not a link. */
 static char *follow_link(const char *link) {
     char target[4096];
     const char *slash = strrchr(link, '/');

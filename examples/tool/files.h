@@ -1,4 +1,4 @@
-/* files.h: which file a path names, however it is spelled. */
+/* files.h: identifies files, so that two paths of the same file can be recognised. */
 #ifndef TOOL_FILES_H
 #define TOOL_FILES_H
 
@@ -9,13 +9,13 @@
 enum { SHOWN_PATH = VIDEO_NAME_SHOWN + 3 };
 
 typedef enum file_kind {
-    FILE_NONE, /* there is none of this name */
+    FILE_NONE, /* no file has this name */
     FILE_REGULAR,
-    FILE_PIPE,  /* or whatever else is one thing by whatever name */
-    FILE_DEVICE /* many may use it: a terminal, /dev/null */
+    FILE_PIPE,  /* a pipe, a socket or a block device */
+    FILE_DEVICE /* a terminal, /dev/null or a folder: several readers and writers can use it */
 } file_kind;
 
-/* Which file a path names, however it is spelled. */
+/* The identity of a file. It does not depend on the path. */
 typedef struct file_id {
     file_kind kind;
     uint64_t device, index;
@@ -23,26 +23,27 @@ typedef struct file_id {
 
 enum { STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR };
 
-/* Which file a path names. */
+/* Returns the identity of the file at `path`. */
 file_id tool_identify(const char *path);
 
-/* Which file STANDARD_INPUT, STANDARD_OUTPUT or STANDARD_ERROR is. */
+/* Returns the identity of STANDARD_INPUT, STANDARD_OUTPUT or STANDARD_ERROR. */
 file_id tool_identify_standard(int number);
 
-/* The path of the file behind `path`, which need not be there, and in *base its last part. To be freed; NULL, with
- * errno: there can be no such file. */
+/* Returns the absolute path of a file with its links resolved, and in *base its file name. The file need not exist. The
+ * caller frees the path. Returns NULL and sets errno if no such file can exist. */
 char *tool_path_behind(const char *path, char **base);
 
-/* Whether the system takes two names in one folder for one. */
+/* Whether the system treats two file names in the same folder as equal. */
 int tool_is_same_name(const char *a, const char *b);
 
-/* Of devices, two names may be one: /dev/null is read and written by many. */
+/* Whether two paths name the same file or pipe. Returns 0 for devices, because several can use one device. */
 int tool_is_same_file(const file_id *a, const file_id *b);
 
-/* What messages call a file: what it is, or else its path in quotes, of a long one the end. */
+/* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only the
+ * end of a long path is shown. */
 void tool_set_title(char title[SHOWN_PATH], const char *what, const char *path);
 
-/* The last part of a path, for people to read. */
+/* Returns the file name of a path, or "standard input" for "-". */
 const char *tool_last_part(const char *path);
 
 #endif /* TOOL_FILES_H */

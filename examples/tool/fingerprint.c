@@ -44,7 +44,7 @@ static void hash_number(xxh64 *h, int64_t number) {
     xxh64_add(h, bytes, sizeof bytes);
 }
 
-/* Size and samples of a file: blocks all over it. */
+/* Adds the size of a video and some blocks from all parts of it. */
 static void hash_samples(xxh64 *h, const video *v, const char *path) {
     enum { BLOCKS = 64, BLOCK = 4096 };
     static unsigned char block[BLOCK];

@@ -1,4 +1,4 @@
-/* fingerprint.h: hashes of files and of all that the scores of a run depend on, for --state, --segment and --html. */
+/* fingerprint.h: hashes of files, and of everything that affects scores, for --state, --segment and --html. */
 #ifndef TOOL_FINGERPRINT_H
 #define TOOL_FINGERPRINT_H
 
@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-/* The hash of a whole file. 0: it cannot be read. */
+/* Computes size and hash of a file. Returns 0 if it is not a regular file or cannot be read. */
 int tool_hash_file(const char *path, html_input *in);
 
-/* Everything that scores depend on; not what makes them faster, or writes them. */
+/* Returns a hash of everything that affects the scores. It ignores backend, GPUs and reports. */
 uint64_t tool_hash_run(const session *all, const options *o);
 
-/* A hash of the files' dates. */
+/* Returns a hash of the modification times of the videos. */
 uint64_t tool_hash_dates(const session *all);
 
 #endif /* TOOL_FINGERPRINT_H */

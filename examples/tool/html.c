@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As a string of JSON inside HTML. */
+/* Writes a JSON string that is safe inside HTML. Bytes that are not UTF-8 become U+FFFD. */
 static void html_text(FILE *out, const char *text) {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
@@ -27,6 +27,7 @@ static void html_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
+/* Writes a number as JSON, or null if it is not finite. */
 static void html_number(FILE *out, double value) {
     if (value - value == 0)
         fprintf(out, "%.17g", value);
@@ -34,6 +35,7 @@ static void html_number(FILE *out, double value) {
         fputs("null", out);
 }
 
+/* Writes bytes as a JSON string in base64. */
 static void html_base64(FILE *out, const unsigned char *data, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     fputc('"', out);
@@ -49,6 +51,7 @@ static void html_base64(FILE *out, const unsigned char *data, size_t size) {
     fputc('"', out);
 }
 
+/* Stores a 32-bit float in little-endian order. */
 static void html_store_float(unsigned char *to, double value) {
     float number = (float)value;
     uint32_t bits;
@@ -57,7 +60,7 @@ static void html_store_float(unsigned char *to, double value) {
         to[k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* The least (side 0) or largest of each `every` rows. */
+/* Writes the minimum (side 0) or maximum (side 1) of each `every` rows of a column. */
 static void html_curve(FILE *out, const scores *s, int column, int64_t every, int side) {
     int64_t count = (s->rows + every - 1) / every;
     unsigned char *bytes = (unsigned char *)malloc((size_t)count * 4 + 1);
@@ -70,14 +73,15 @@ static void html_curve(FILE *out, const scores *s, int column, int64_t every, in
     free(bytes);
 }
 
-/* How many rows a point of a curve stands for; the one that is shown first has half of the room. */
+/* Returns how many rows one point of a curve represents. The column that is shown first gets half of HTML_CURVES. */
 static int64_t html_every(const html_page *p, const scores *s, int column, int first) {
-    int64_t room = HTML_CURVES / 8 / p->video_count; /* pairs of numbers */
-    room = column == first ? room / 2 : room / 2 / (p->columns > 1 ? p->columns - 1 : 1);
-    room = room > 0 ? room : 1;
-    return s->rows <= 2 * room ? 1 : (s->rows + room - 1) / room;
+    int64_t points = HTML_CURVES / 8 / p->video_count; /* a point is a minimum and a maximum */
+    points = column == first ? points / 2 : points / 2 / (p->columns > 1 ? p->columns - 1 : 1);
+    points = points > 0 ? points : 1;
+    return s->rows <= 2 * points ? 1 : (s->rows + points - 1) / points;
 }
 
+/* Writes the curves of all columns. */
 static void html_series(const html_page *p, const scores *s, int first) {
     fputs("\"series\":[", p->out);
     for (int c = 0; c < p->columns; c++) {
@@ -93,6 +97,7 @@ static void html_series(const html_page *p, const scores *s, int first) {
     fputs("]", p->out);
 }
 
+/* Writes the pooled values of all columns. */
 static void html_pooled(const html_page *p, const scores *s) {
     static const struct {
         const char *name;
@@ -121,6 +126,7 @@ static void html_pooled(const html_page *p, const scores *s) {
     fputs("]", p->out);
 }
 
+/* Returns the number of rows with at least this value. */
 static int64_t html_count_above(const scores *s, int column, double mark) {
     int64_t count = 0;
     for (int64_t i = 0; i < s->rows; i++)
@@ -128,7 +134,7 @@ static int64_t html_count_above(const scores *s, int column, double mark) {
     return count;
 }
 
-/* Whole clips of all videos have one range, so that they can be compared. */
+/* Returns the range of the histograms, which is the same for all videos: 0 to 100 for scores. */
 static void html_range(const html_page *p, int column, double *low, double *high) {
     *low = *high = 0;
     for (int i = 0; i < p->video_count; i++) {
@@ -143,6 +149,7 @@ static void html_range(const html_page *p, int column, double *low, double *high
     *high = *high > *low ? *high : *low + 1;
 }
 
+/* Writes the histogram of a column. */
 static void html_histogram(const html_page *p, const scores *s, int column) {
     int64_t counts[HTML_BINS] = { 0 };
     double low, high;
@@ -162,26 +169,27 @@ static void html_histogram(const html_page *p, const scores *s, int column) {
     fputs("]}", p->out);
 }
 
-/* Means of seconds or, where nobody knows how long they are, of 25 rows; of longer times where there are too many. */
+/* Writes the mean of each second, or of each 25 rows if the frame rate is unknown. If these were more than HTML_BARS
+ * bars, each bar covers a longer time or ten times as many rows. */
 static void html_bars(const html_page *p, const scores *s, int column) {
     static const struct {
         const char *name;
         int seconds;
-    } units[] = { { "second", 1 },      { "10 second", 10 }, { "minute", 60 },
-                  { "10 minute", 600 }, { "hour", 3600 },    { "day", 86400 } };
+    } units[] = { { "second", 1 },       { "10 seconds", 10 }, { "minute", 60 },
+                  { "10 minutes", 600 }, { "hour", 3600 },     { "day", 86400 } };
     int64_t every = 25;
-    const char *name = p->step > 1 ? "group of 25" : "group of 25 frame";
+    char name[48] = "";
     for (size_t i = 0; p->rate_num && i < sizeof units / sizeof units[0]; i++) {
         every = (int64_t)((double)p->rate_num * units[i].seconds / p->rate_den / (double)p->step + 0.5);
         every = every > 0 ? every : 1;
-        name = units[i].name;
+        snprintf(name, sizeof name, "%s", units[i].name);
         if (s->rows / every <= HTML_BARS)
             break;
     }
-    while (!p->rate_num && s->rows / every > HTML_BARS) {
+    while (!p->rate_num && s->rows / every > HTML_BARS)
         every *= 10;
-        name = "group";
-    }
+    if (!p->rate_num)
+        snprintf(name, sizeof name, p->step > 1 ? "%lld scored frames" : "%lld frames", (long long)every);
     int64_t count = (s->rows + every - 1) / every;
     unsigned char *bytes = (unsigned char *)malloc((size_t)count * 4 + 1);
     for (int64_t i = 0; bytes && i < count; i++) {
@@ -194,6 +202,7 @@ static void html_bars(const html_page *p, const scores *s, int column) {
     free(bytes);
 }
 
+/* Writes the rows and the mean of each shot, or none if there are more than HTML_SHOTS. */
 static void html_shots(const html_page *p, const scores *s, int column) {
     fputs("\"shots\":[", p->out);
     for (int64_t i = 0; i < p->shot_count && p->shot_count <= HTML_SHOTS; i++) {
@@ -225,6 +234,7 @@ int html_find_worst(const scores *s, int column, int most, int64_t apart, html_f
     return count;
 }
 
+/* Writes the worst frames with their pictures. */
 static void html_worst(const html_page *p, const html_video *v) {
     fputs("\"worst\":[", p->out);
     for (int i = 0; i < v->worst_count; i++) {
@@ -241,6 +251,7 @@ static void html_worst(const html_page *p, const html_video *v) {
     fputs("]", p->out);
 }
 
+/* Writes a list of strings. */
 static void html_texts(FILE *out, const char *key, const char *const *texts, int count) {
     fprintf(out, "\"%s\":[", key);
     for (int i = 0; i < count; i++) {
@@ -250,6 +261,7 @@ static void html_texts(FILE *out, const char *key, const char *const *texts, int
     fputs("],\n", out);
 }
 
+/* Writes all data of a distorted video. `first` is the column of the main score. */
 static void html_video_json(const html_page *p, const html_video *v, int first) {
     static const int marks[] = { 95, 90, 80, 70, 60 };
     const scores *s = &v->figures;
@@ -323,7 +335,7 @@ void html_write(const html_page *p) {
         fputs(html_page_tail[i], out);
 }
 
-/* ---- cuts ---- */
+/* ---- shots ---- */
 
 html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count) {
     enum { AROUND = 8 };
@@ -334,7 +346,8 @@ html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count)
         float most = 0;
         for (int64_t k = i - AROUND; k <= i + AROUND && i < rows; k++)
             most = k >= 1 && k < rows && k != i && distances[k] > most ? distances[k] : most;
-        /* 6 steps of 8 bits, and four times as far as anything around */
+        /* A cut is an RMS difference of more than 6 at 8 bits that is four times as large as any other around it, or of
+         * more than 24 that is twice as large. Distances are squares, and 256 is 1 at 8 bits. */
         if (i == rows || (distances[i] > 1536.0f * 1536.0f && distances[i] > 16 * most) ||
             (distances[i] > 6144.0f * 6144.0f && distances[i] > 4 * most)) {
             shots[*count].first = first;

@@ -1,8 +1,8 @@
-/* html.h: a report to look at: one file of HTML without anything from elsewhere, with the figures in it as JSON, curves
- * as numbers of 32 bits in base64, pictures as PNG. What draws it stands in html_page.h.
+/* html.h: writes the page of --html, a single file without external resources.
  *
- * A curve of many frames is stored as the least and the largest of so many of them each, so that the file stays below 5
- * MB.
+ * The page contains its data as JSON, curves as 32-bit floats in base64, and pictures as PNG. The script that draws it
+ * is in html_page.h. For long clips, each point of a curve is the minimum and maximum of several frames, so that the
+ * file stays below 5 MB.
  */
 #ifndef HTML_H
 #define HTML_H
@@ -14,19 +14,20 @@
 #include <stdio.h>
 
 enum {
-    HTML_CURVES = 2 << 20, /* bytes of all curves, before base64 */
-    HTML_BINS = 50,
-    HTML_BARS = 1500,
-    HTML_SHOTS = 4000,
-    HTML_WORST = 6
+    HTML_CURVES = 2 << 20, /* maximum size of all curves in bytes, before base64 */
+    HTML_BINS = 50,        /* number of bins of a histogram */
+    HTML_BARS = 1500,      /* maximum number of bars; longer clips have longer bars */
+    HTML_SHOTS = 4000,     /* maximum number of shots; a page with more shows none */
+    HTML_WORST = 6         /* maximum number of worst frames */
 };
 
 typedef struct html_frame {
     int64_t row;
     double score;
-    png_bytes pictures[3]; /* reference, distorted, difference; empty: there are none */
+    png_bytes pictures[3]; /* reference, distorted, difference; empty if the frame could not be read */
 } html_frame;
 
+/* The rows of a shot, from `first` to before `end`. */
 typedef struct html_shot {
     int64_t first, end;
 } html_shot;
@@ -38,6 +39,7 @@ typedef struct html_video {
     int worst_count;
 } html_video;
 
+/* A file that was read, with its hash (XXH64) if has_hash is set. */
 typedef struct html_input {
     const char *what, *name;
     uint64_t size, hash;
@@ -48,8 +50,8 @@ typedef struct html_page {
     FILE *out;
     const char *version, *libvmaf, *command, *backend, *reference;
     double fps;
-    int width, height, rate_num, rate_den; /* rate 0: unknown */
-    int64_t step;                          /* frames from one row to the next */
+    int width, height, rate_num, rate_den; /* rate_num is 0 if the rate is unknown */
+    int64_t step;                          /* number of frames per row, from --subsample */
     int columns;
     const char *const *names;
     const int *score_columns;
@@ -66,13 +68,15 @@ typedef struct html_page {
     int note_count;
 } html_page;
 
-/* The worst rows of a column, none of which is near another one. */
+/* Finds the `most` rows with the lowest values of a column, at least `apart` rows from each other. Returns their
+ * number. */
 int html_find_worst(const scores *s, int column, int most, int64_t apart, html_frame *out);
 
+/* Writes the page to p->out. */
 void html_write(const html_page *p);
 
-/* Shots from how far each row's picture is from the one before, distances[0] being nothing: a cut is far more than what
- * moves around it. To be freed; NULL: no memory. */
+/* Returns the shots of a clip. distances[i] is the distance between the pictures of rows i - 1 and i; distances[0] is
+ * ignored. A cut is a distance far above its neighbours. The caller frees the list. Returns NULL if memory is short. */
 html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count);
 
 #endif /* HTML_H */

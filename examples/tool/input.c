@@ -15,25 +15,25 @@
 
 enum { MAX_MODEL_FILE = 64 << 20 };
 
-/* A feature, a column of one, or options. */
-static int looks_at_chroma(const char *text) {
+/* Whether the name of a feature, a column or an option means that chroma is used. */
+static int uses_chroma(const char *text) {
     return text && (strstr(text, "speed_chroma") || strstr(text, "ciede") || strstr(text, "motion_add_uv") ||
                     (strstr(text, "psnr") && !strstr(text, "float_psnr")));
 }
 
-/* Does a feature of the models, or one that is asked for by itself, look at chroma? Models are loaded already. */
+/* Whether a feature of the models or of --feature uses chroma. The models must be loaded. */
 static int needs_chroma(const options *o) {
     for (int i = 0; i < o->feature_count; i++)
-        if (looks_at_chroma(o->features[i].name) || looks_at_chroma(o->features[i].options))
+        if (uses_chroma(o->features[i].name) || uses_chroma(o->features[i].options))
             return 1;
     for (int i = 0; i < o->model_count; i++) {
         const char *version = o->models[i].version;
         const vmafgpu_model *model = version ? vmafgpu_builtin_model(version) : o->models[i].model;
-        if (looks_at_chroma(o->models[i].options))
+        if (uses_chroma(o->models[i].options))
             return 1;
         for (int k = 0; model && k < model->svms[0].feature_count; k++) {
             const char *const *options = model->svms[0].feature_options;
-            if (looks_at_chroma(model->svms[0].feature_names[k]) || (options && looks_at_chroma(options[k])))
+            if (uses_chroma(model->svms[0].feature_names[k]) || (options && uses_chroma(options[k])))
                 return 1;
         }
     }
@@ -71,7 +71,8 @@ void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout lay
     }
 }
 
-/* "; remedy" for a distorted video whose format is not the reference's; "" if ffmpeg has no such format. */
+/* Returns the end of a message: how ffmpeg converts the distorted video to the format of the reference. It is empty if
+ * ffmpeg has no such format. */
 static const char *conversion(char text[128], const video *r) {
     char name[32] = "";
     int is_411 = r->sampling.chroma_x == 4;
@@ -85,12 +86,12 @@ static const char *conversion(char text[128], const video *r) {
     return text;
 }
 
-/* The range that a video's samples have. A y4m header without a range means the limited one: ffmpeg writes no tag
- * then. */
+/* Returns the colour range of a video. A y4m header without a range means limited, for which ffmpeg writes no tag. */
 static video_range range_of(const video *v) {
     return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
 }
 
+/* Returns the colour range for a message. */
 static const char *range_name(const video *v) {
     return v->range == VIDEO_RANGE_FULL      ? "full"
            : v->range == VIDEO_RANGE_LIMITED ? "limited"
@@ -102,7 +103,7 @@ int tool_check_videos(const options *o, const video *r, const video *d) {
     if ((r->width != d->width || r->height != d->height) && o->scale == SCALE_NONE) {
         return tool_fail(
             "the sizes differ: %s is %dx%d, %s is %dx%d; --scale bicubic or --scale lanczos scales the distorted "
-            "video to the reference's size",
+            "video to the size of the reference",
             r->title, r->width, r->height, d->title, d->width, d->height);
     }
     if (r->bit_depth != d->bit_depth) {
@@ -114,12 +115,12 @@ int tool_check_videos(const options *o, const video *r, const video *d) {
                          d->sampling.name, conversion(remedy, r));
     }
     if (range_of(r) != range_of(d)) {
-        tool_warn("the colour ranges differ: %s is %s, %s is %s; the samples are compared as they are", r->title,
+        tool_warn("the colour ranges differ: %s is %s, %s is %s; samples are compared without conversion", r->title,
                   range_name(r), d->title, range_name(d));
     }
     if (r->rate_num && d->rate_num && (int64_t)r->rate_num * d->rate_den != (int64_t)d->rate_num * r->rate_den) {
-        tool_warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are compared one by one, whenever they "
-                  "are shown",
+        tool_warn("the frame rates differ: %s has %d:%d, %s has %d:%d; frames are paired by their number, not by "
+                  "their time",
                   r->title, r->rate_num, r->rate_den, d->title, d->rate_num, d->rate_den);
     }
     return 1;
@@ -128,23 +129,23 @@ int tool_check_videos(const options *o, const video *r, const video *d) {
 char *tool_read_text_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     *size = 0;
     if (!file) {
         tool_fail("the model \"%s\" cannot be opened (%s)", path, strerror(errno));
         return NULL;
     }
     for (;;) {
-        if (*size == room) {
-            room = room ? 2 * room : 1 << 16;
-            char *larger = room <= MAX_MODEL_FILE ? (char *)realloc(text, room) : NULL;
+        if (*size == capacity) {
+            capacity = capacity ? 2 * capacity : 1 << 16;
+            char *larger = capacity <= MAX_MODEL_FILE ? (char *)realloc(text, capacity) : NULL;
             if (!larger) {
                 tool_fail("the model \"%s\" is too large", path);
                 break;
             }
             text = larger;
         }
-        size_t count = fread(text + *size, 1, room - *size, file);
+        size_t count = fread(text + *size, 1, capacity - *size, file);
         *size += count;
         if (count == 0) {
             if (ferror(file)) {
@@ -160,6 +161,7 @@ char *tool_read_text_file(const char *path, size_t *size) {
     return NULL;
 }
 
+/* Prints an error message with the names of all built-in models. Returns 0. */
 static int unknown_model(const char *name) {
     const vmafgpu_model *model;
     char list[1024] = "";
@@ -167,7 +169,7 @@ static int unknown_model(const char *name) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s %s", i ? "," : "", model->name);
     }
-    return tool_fail("there is no built-in model \"%s\"; there are%s", name, list);
+    return tool_fail("there is no built-in model \"%s\"; the models are%s", name, list);
 }
 
 int tool_load_models(options *o) {

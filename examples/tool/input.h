@@ -1,4 +1,4 @@
-/* input.h: opens what the options name: videos, and models from files. */
+/* input.h: opens the videos and the model files that the options name. */
 #ifndef TOOL_INPUT_H
 #define TOOL_INPUT_H
 
@@ -7,22 +7,23 @@
 
 #include <stddef.h>
 
-/* Reads the header of a video that is open; may be called on any thread. */
+/* Reads the header of an open video. With luma_only, chroma is skipped. Any thread can call this function. */
 video_result tool_begin_video_as(video *v, const options *o, int luma_only);
 
-/* The same, with chroma if a feature looks at it. */
+/* Reads the header of an open video, and reads chroma if a feature uses it. */
 video_result tool_begin_video(video *v, const options *o);
 
-/* ffmpeg's name of raw video of this kind. */
+/* Writes the name that ffmpeg uses for a pixel format. */
 void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth);
 
-/* Compares the formats of reference and distorted video. 0 after a message; some differences are warnings. */
+/* Compares the formats of the reference and a distorted video. Returns 0 after an error message. Other ranges and frame
+ * rates are warnings. */
 int tool_check_videos(const options *o, const video *r, const video *d);
 
-/* Reads the whole of a model file. To be freed; NULL after a message. */
+/* Returns the contents of a model file and its size. The caller frees it. Returns NULL after an error message. */
 char *tool_read_text_file(const char *path, size_t *size);
 
-/* Loads the models that are files. 0 after a message. */
+/* Loads the model files and checks the names of built-in models. Returns 0 after an error message. */
 int tool_load_models(options *o);
 
 #endif /* TOOL_INPUT_H */

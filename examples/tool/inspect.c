@@ -38,9 +38,9 @@ align_signature *tool_sign_again(const session *all, int i, int64_t first, int64
 
 enum { LOOK_FRAMES = 24, LOOK_OFFSET = 12 };
 
-/* Signatures of the first frames of a file, from some of their rows. NULL: it is none, or all of it would have to be
- * read. */
-static align_signature *look_at(const session *all, int i, int64_t *count) {
+/* Returns the signatures of the first frames of video i, from some of their rows. The caller frees them. Returns NULL
+ * if the video is not a file, or if too much of it would have to be read. */
+static align_signature *sign_first_frames(const session *all, int i, int64_t *count) {
     int64_t first = tool_wanted_frame(all, i, 0);
     align_signature *list = NULL;
 #ifdef VIDEO_MAP
@@ -55,8 +55,8 @@ static align_signature *look_at(const session *all, int i, int64_t *count) {
     return list;
 }
 
-/* Reads up to `most` samples of a plane of the first frame that is scored, from a quarter of its height on. 0 if
- * that is no file. */
+/* Reads some rows of a plane of the first frame that is scored, from a quarter of its height. Returns 0 if the video is
+ * not a file or cannot be read. */
 static int read_some_samples(const session *all, int i, int plane, rawsize_samples *s) {
     video again;
     int ok = 0;
@@ -80,7 +80,7 @@ static int read_some_samples(const session *all, int i, int plane, rawsize_sampl
         ok = samples && result == VIDEO_OK &&
              video_fetch(&again, at + (long long)offset, samples, count * bytes) == (ptrdiff_t)(count * bytes);
 #else
-        ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* all before would have to be read */
+        ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* other frames need all frames before them */
         if (ok)
             memcpy(samples, again.planes + offset, count * bytes);
 #endif
@@ -91,7 +91,7 @@ static int read_some_samples(const session *all, int i, int plane, rawsize_sampl
     return ok;
 }
 
-/* Warns if a raw video's first frame does not look as its options say. 0 if it did. */
+/* Warns if the first frame of a raw video contradicts the options. Returns 0 if it warned. */
 static int check_raw_picture(const session *all, int i) {
     const video *v = &all->videos[i];
     rawsize_samples s;
@@ -105,10 +105,10 @@ static int check_raw_picture(const session *all, int i) {
     rawsize_free(&s);
     if (is_deep || is_shallow) {
         tool_warn("the samples of %s look like %s; check --bitdepth (%d) and --pixel_format", v->title,
-                  is_deep ? "the halves of words with more than 8 bits" : "pairs of 8 bits", v->bit_depth);
+                  is_deep ? "16-bit words" : "8-bit samples", v->bit_depth);
     } else if (other) {
         const long long samples = (long long)v->width * v->height, height = samples / other;
-        if (samples % other == 0 && height >= other / 3 && height <= other) /* a usual shape */
+        if (samples % other == 0 && height >= other / 3 && height <= other) /* a plausible shape */
             snprintf(same_size, sizeof same_size, "; %dx%lld has as many samples", other, height);
         tool_warn("%s does not look like pictures of %dx%d: rows of %d samples fit far better than rows of %d; check "
                   "--width and --height%s",
@@ -133,18 +133,18 @@ void tool_look_for_size(const session *all) {
 void tool_look_for_shift(const session *all) {
     const video *r = &all->videos[0];
     int64_t counts[2] = { 0, 0 };
-    align_signature *reference = look_at(all, 0, &counts[0]);
+    align_signature *reference = sign_first_frames(all, 0, &counts[0]);
     for (int i = 1; i <= all->count && reference; i++) {
         const video *d = &all->videos[i];
-        align_signature *distorted = look_at(all, i, &counts[1]);
+        align_signature *distorted = sign_first_frames(all, i, &counts[1]);
         int offset = distorted ? align_look(reference, counts[0], distorted, counts[1], 0, LOOK_OFFSET) : 0;
         free(distorted);
         if (offset != 0) {
-            tool_warn("the first frames of %s fit those of %s far better if %d of the %s %s left out: --align %d "
-                      "compares what "
-                      "corresponds",
-                      d->title, r->title, offset < 0 ? -offset : offset, offset < 0 ? "former" : "latter",
-                      offset == 1 || offset == -1 ? "is" : "are", offset < 0 ? -offset + 2 : offset + 2);
+            const int frames = offset < 0 ? -offset : offset;
+            tool_warn("the first frames of %s fit those of %s far better if %d frame%s of %s %s skipped; --align %d "
+                      "compares corresponding frames",
+                      d->title, r->title, frames, frames == 1 ? "" : "s", offset < 0 ? d->title : r->title,
+                      frames == 1 ? "is" : "are", frames + 2);
         }
     }
     free(reference);

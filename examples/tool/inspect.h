@@ -1,6 +1,6 @@
-/* inspect.h: looks at the first frames of files: does raw video have the stated size, is a video shifted?
+/* inspect.h: checks the first frames of files: whether raw video has the stated size, and whether a video is shifted.
  *
- * What is read here is read by another reader, so that scoring begins at the first frame all the same.
+ * These functions open each file a second time, so the videos of the session are still at their first frame.
  */
 #ifndef TOOL_INSPECT_H
 #define TOOL_INSPECT_H
@@ -11,17 +11,18 @@
 
 #include <stdint.h>
 
-/* Another reader of a file that is being read, from its first frame on. 0: there can be none. */
+/* Opens the file of video i a second time, at its first frame. Returns 0 if it is not a regular file or fails to open.
+ * The caller must call video_close() in both cases. */
 int tool_open_again(const session *all, int i, int luma_only, video *again);
 
-/* The signatures of `most` frames of a file from `first` on, see align_sign_video(). */
+/* Returns the signatures of up to `most` frames of video i from frame `first`; see align_sign_video(). */
 align_signature *tool_sign_again(const session *all, int i, int64_t first, int64_t most, int step, int64_t *count);
 
-/* Looks at the first frame of raw files, and warns if it does not look as the options say. One warning is enough:
- * all have the same options. */
+/* Checks the first frame of raw files, and warns if the size or the format in the options seems wrong. It prints at
+ * most one warning, because all videos have the same options. */
 void tool_look_for_size(const session *all);
 
-/* Looks at the first frames of files, and warns where they seem to be shifted. */
+/* Compares the first frames of files, and warns if a distorted video seems to be shifted. */
 void tool_look_for_shift(const session *all);
 
 #endif /* TOOL_INSPECT_H */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a part, and finds it the place that its number says. */
+/* Reads part i and checks that it fits the parts before it. Returns 0 after an error message. */
 static int read_part_file(rows_file *parts, const options *o, int i) {
     rows_file *r = &parts[i];
     FILE *in = fopen(o->join[i], "rb");
@@ -26,11 +26,11 @@ static int read_part_file(rows_file *parts, const options *o, int i) {
     int ok = rows_read(r, in) || tool_fail("the part \"%s\" %s", o->join[i], r->error);
     fclose(in);
     if (ok && !r->is_whole)
-        ok = tool_fail("the part \"%s\" is not whole: its last line is missing or damaged", o->join[i]);
+        ok = tool_fail("the part \"%s\" is incomplete: its last line is missing or damaged", o->join[i]);
     if (ok && (r->run != parts[0].run || r->segments != parts[0].segments || r->total != parts[0].total ||
                r->columns != parts[0].columns || r->videos != parts[0].videos || r->step != parts[0].step)) {
-        ok = tool_fail("the parts \"%s\" and \"%s\" are of different runs: videos, options, version or number of "
-                       "segments are not the same",
+        ok = tool_fail("the parts \"%s\" and \"%s\" are from different runs: videos, options, version or number of "
+                       "segments differ",
                        o->join[0], o->join[i]);
     }
     for (int k = 0; k < i && ok; k++) {
@@ -42,10 +42,10 @@ static int read_part_file(rows_file *parts, const options *o, int i) {
     return ok;
 }
 
-/* Fails with the list of missing segments. The number of segments is what a file claims: the list ends where it is
- * full. */
+/* Fails with a list of the missing segments if there are any. The list is cut if it is long, because the number of
+ * segments comes from a file and can be wrong. */
 static int check_segments(const rows_file *parts, int count) {
-    const int64_t missing = parts[0].segments - count; /* no two parts are the same segment */
+    const int64_t missing = parts[0].segments - count; /* all parts are different segments */
     char list[400] = "";
     if (missing == 0)
         return 1;
@@ -61,11 +61,11 @@ static int check_segments(const rows_file *parts, int count) {
         if (!is_there)
             snprintf(list + used, sizeof list - used, "%s%lld", named++ ? ", " : "", (long long)segment);
     }
-    return tool_fail("of %lld segments %lld %s missing: %s", (long long)parts[0].segments, (long long)missing,
+    return tool_fail("%lld of %lld segments %s missing: %s", (long long)missing, (long long)parts[0].segments,
                      missing == 1 ? "is" : "are", list);
 }
 
-/* Puts the parts behind one another into `all`. */
+/* Appends the rows of all parts to `all`, in the order of the segments. Returns 0 after an error message. */
 static int join_parts(rows_file *all, rows_file *parts, const options *o) {
     *all = parts[0];
     memset(all->tables, 0, sizeof all->tables);
@@ -94,13 +94,15 @@ static int join_parts(rows_file *all, rows_file *parts, const options *o) {
     return 1;
 }
 
+/* Writes the reports. Returns 0 after an error message. */
 static int report_joined(rows_file *all, options *o) {
     figures reports[MAX_DISTORTED];
     memset(reports, 0, sizeof reports);
     if (o->output.count && o->output.count != all->videos)
-        return tool_fail("as many reports (-o) as distorted videos, %d, or none: not %d", all->videos, o->output.count);
+        return tool_fail("the number of reports (-o) must be 0 or %d, the number of distorted videos, not %d",
+                         all->videos, o->output.count);
     if (all->pairs == 0)
-        return tool_fail("there is no pair of frames in these parts");
+        return tool_fail("the parts contain no pair of frames");
     for (int i = 0; i < all->videos; i++) {
         figures *f = &reports[i];
         f->about = all;
@@ -115,7 +117,7 @@ static int report_joined(rows_file *all, options *o) {
     }
     int ok =
         tool_open_destinations(o->destinations, tool_report_count(o)) && tool_report_all(NULL, o, reports, all->videos);
-    return all->is_intact ? ok : tool_fail("a video was damaged: the frames before that are reported");
+    return all->is_intact ? ok : tool_fail("a video is damaged; the report contains the frames before the damage");
 }
 
 int tool_join(options *o) {
@@ -127,7 +129,7 @@ int tool_join(options *o) {
     ok = ok && check_segments(parts, o->join_count) && join_parts(&all, parts, o) && report_joined(&all, o);
     for (int i = 0; i < o->output.count; i++)
         tool_abandon_destination(&o->destinations[i], i);
-    all.names = NULL; /* those of the first part */
+    all.names = NULL; /* owned by the first part */
     all.single = NULL;
     rows_free(&all);
     for (int i = 0; i < o->join_count && parts; i++)

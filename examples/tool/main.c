@@ -1,33 +1,39 @@
 /* vmafgpu: scores a distorted video against its reference, from the command line.
  *
- * It takes the options of libvmaf's `vmaf` tool, has its defaults, and writes the same report files, byte for byte but
- * for the version and the frames per second. `vmafgpu --help` says what it can do beyond that.
+ * It accepts the options of the `vmaf` tool of libvmaf, with the same defaults. It writes the same report files, byte
+ * for byte, except for the version and the frames per second. `vmafgpu --help` lists all options.
  *
  * Build it by hand, from the folder that contains vmafgpu.h:
  *
  *     cc -O2 examples/tool/[a-z]*.c -o vmafgpu -lm -lpthread
  *
- * Each module is a .c file and a .h file, which says what the module does. In the order in which a run uses them:
+ * Each module is a .c file and a .h file. The comment in the .h file describes the module. The modules in the order in
+ * which a run uses them:
  *
  *   options, check          the command line
- *   run                     a run from its beginning to its end; session is what its modules share
- *   input, decoder          opening videos and models; files that ffmpeg has to decode first
- *   arrange, inspect, plan  which frames are compared, and in which size
- *   scoring                 the loop; pipes and readers are threads that read ahead
+ *   run, session            a complete run; the data that its modules share
+ *   input, decoder          opens videos and models; the error for files that ffmpeg has to decode first
+ *   arrange, inspect, plan  which frames are compared, and at which size
+ *   scoring                 the loop over all pairs; pipes and readers are threads that read ahead
  *   state, fingerprint      --state and --segment
  *   maps                    heat maps of cambi
  *   figures, output, page   reports, tables, curves, --html
  *   join, selftest          --join; --self-test and --version
  *
- * What these need: message, files, destination, progress, signals, capacity.h, system.h. The names that they share
- * begin with tool_.
+ * These modules use message, files, destination, progress, signals, capacity.h and system.h. Their functions begin with
+ * tool_.
  *
- * These know nothing of the tool, and their names begin with their own: video reads videos; container recognises files;
- * rawsize checks the size of raw video; cut and scale take parts of pictures and scale them; align finds frames that
- * correspond; scores pools; rows keeps rows in files; report writes libvmaf's reports; html (with html_page.h),
- * thumbnail, png and xxh64 make pages; plot draws in the terminal.
+ * The other modules do not depend on the tool. Their functions begin with the name of the module:
  *
- * mpi/cluster_mpi.c is another program with these modules, for many machines.
+ *   video, container        reads videos; recognises file formats that need a decoder
+ *   rawsize                 checks the size of raw video
+ *   cut, scale              select a part of a picture or of a clip; scales pictures
+ *   align                   finds which frames correspond
+ *   scores, rows, report    pools scores; stores rows in a file; writes the reports of libvmaf
+ *   html, html_page.h       write the page of --html, with thumbnail, png and xxh64
+ *   plot                    draws curves in the terminal
+ *
+ * mpi/cluster_mpi.c is another program that uses these modules. It scores clips on many machines.
  */
 #include "system.h"
 
@@ -47,11 +53,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the arguments ask for; 0 sends the reader to the help. */
-static int understand(options *o, int argc, char **argv) {
+/* Parses and checks the arguments. Returns 0 after a message. */
+static int read_options(options *o, int argc, char **argv) {
     return tool_parse_arguments(o, argc, argv) && (o->help || o->version || o->self_test || tool_check_options(o));
 }
 
+/* Does what the options request. Returns 0 after a message. */
 static int act(options *o) {
     if (o->help) {
         tool_print_help();
@@ -76,11 +83,11 @@ int main(int argc, char **argv) {
     o.ends_program = 1;
     o.argc = argc;
     o.argv = argv;
-    if (understand(&o, argc, argv)) {
+    if (read_options(&o, argc, argv)) {
         tool_messages.is_strict = o.strict;
         ok = act(&o);
     } else {
-        fputs("Try \"vmafgpu --help\".\n", stderr);
+        fputs("\"vmafgpu --help\" lists all options\n", stderr);
     }
     tool_free_options(&o);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

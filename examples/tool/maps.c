@@ -26,7 +26,7 @@ static void make_folder(const char *path) {
 #endif
 }
 
-/* With those that it is in; what goes wrong shows when a file is opened. */
+/* Creates a folder and its parents. Errors are ignored, because opening a file in the folder fails then. */
 static void make_folders(const char *path) {
     char *copy = tool_copy_text(path, 0);
     for (char *at = copy; copy && *at; at++) {
@@ -41,12 +41,13 @@ static void make_folders(const char *path) {
     free(copy);
 }
 
+/* Opens the file of a map. Returns NULL after an error message. */
 static FILE *open_map(const vmafgpu_heatmap *map) {
-    size_t room = strlen(map->path) + 96;
-    char *name = (char *)malloc(room);
+    size_t size = strlen(map->path) + 96;
+    char *name = (char *)malloc(size);
     FILE *file = NULL;
     if (name) {
-        snprintf(name, room, "%s/cambi_heatmap_scale_%d_%dx%d_16b.gray", map->path, map->scale, map->named_width,
+        snprintf(name, size, "%s/cambi_heatmap_scale_%d_%dx%d_16b.gray", map->path, map->scale, map->named_width,
                  map->named_height);
         make_folders(map->path);
         file = fopen(name, "wb");
@@ -57,7 +58,7 @@ static FILE *open_map(const vmafgpu_heatmap *map) {
     return file;
 }
 
-/* The file that a map belongs to, opened with its first one; NULL: there is none. */
+/* Returns the file of a map, which is opened with the first map. Returns NULL if it could not be opened. */
 static FILE *file_of_map(session *all, const vmafgpu_heatmap *map) {
     int i = 0;
     while (i < all->map_count && strcmp(all->maps[i].path, map->path) != 0)

@@ -37,26 +37,26 @@ void tool_put_text(FILE *out, const char *text) {
     }
 }
 
-static void note(const char *sentence) {
+static void add_note(const char *message) {
     message_state *m = &tool_messages;
     if (m->note_count < MAX_NOTES)
-        snprintf(m->notes[m->note_count++], sizeof m->notes[0], "%.1023s", sentence);
+        snprintf(m->notes[m->note_count++], sizeof m->notes[0], "%.1023s", message);
 }
 
-static void put_sentence(const char *before, const char *format, va_list arguments, int is_noted) {
-    char sentence[16384]; /* some paths */
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+static void put_message(const char *prefix, const char *format, va_list arguments, int is_noted) {
+    char message[16384]; /* enough for several paths */
+    vsnprintf(message, sizeof message, format, arguments);
     if (is_noted)
-        note(sentence);
-    fputs(before, stderr);
-    tool_put_text(stderr, sentence);
-    fputs(".\n", stderr);
+        add_note(message);
+    fputs(prefix, stderr);
+    tool_put_text(stderr, message);
+    fputs("\n", stderr);
 }
 
 int tool_fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence("vmafgpu: ", format, arguments, 0);
+    put_message("vmafgpu: ", format, arguments, 0);
     va_end(arguments);
     return 0;
 }
@@ -64,14 +64,14 @@ int tool_fail(const char *format, ...) {
 void tool_say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence("vmafgpu: ", format, arguments, 1);
+    put_message("vmafgpu: ", format, arguments, 1);
     va_end(arguments);
 }
 
 void tool_warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_sentence(tool_messages.is_strict ? "vmafgpu: --strict: " : "vmafgpu: warning: ", format, arguments, 1);
+    put_message(tool_messages.is_strict ? "vmafgpu: --strict: " : "vmafgpu: warning: ", format, arguments, 1);
     va_end(arguments);
     tool_messages.strict_failures += tool_messages.is_strict;
 }
@@ -80,8 +80,8 @@ int tool_out_of_memory(void) {
     return tool_fail("%s", vmafgpu_result_message(VMAFGPU_ERROR_MEMORY));
 }
 
-/* What the library calls a field of the config is an option here. A # stands for an index in brackets. Those that begin
- * alike: the longest first. */
+/* The option that sets each config field. A # matches an index in brackets. If a name is the beginning of another one,
+ * the longer name is first. */
 static const struct {
     const char *field, *option;
 } field_names[] = {
@@ -110,11 +110,11 @@ static const struct {
     { "config.cpumask", "--cpumask" },
     { "config.threads", "--threads" },
     { "config.contexts_per_pass", "the number of --distorted" },
-    { "config.gpu.", "" }, /* what no option sets */
+    { "config.gpu.", "" }, /* fields without an option */
     { "config.", "" },
 };
 
-/* How much of `text` is this field's name; 0: it begins with something else. */
+/* Returns the length of the field name at the start of `text`, or 0 if `text` starts with something else. */
 static size_t match_field(const char *text, const char *field) {
     const char *at = text;
     for (; *field; field++) {
@@ -127,39 +127,39 @@ static size_t match_field(const char *text, const char *field) {
             return 0;
         }
     }
-    int goes_on = at[-1] != '.' && ((*at >= 'a' && *at <= 'z') || *at == '_');
-    return goes_on ? 0 : (size_t)(at - text);
+    int is_longer_name = at[-1] != '.' && ((*at >= 'a' && *at <= 'z') || *at == '_');
+    return is_longer_name ? 0 : (size_t)(at - text);
 }
 
-void tool_translate(char *out, size_t size, const char *sentence) {
+void tool_translate(char *out, size_t size, const char *message) {
     size_t used = 0;
-    while (*sentence && used + 1 < size) {
+    while (*message && used + 1 < size) {
         size_t length = 0, row = 0;
-        for (; *sentence == 'c' && row < sizeof field_names / sizeof field_names[0]; row++) {
-            length = match_field(sentence, field_names[row].field);
+        for (; *message == 'c' && row < sizeof field_names / sizeof field_names[0]; row++) {
+            length = match_field(message, field_names[row].field);
             if (length > 0)
                 break;
         }
         if (length > 0) {
             int written = snprintf(out + used, size - used, "%s", field_names[row].option);
             used += (size_t)written < size - used ? (size_t)written : size - used - 1;
-            sentence += length;
+            message += length;
         } else {
-            out[used++] = *sentence++;
+            out[used++] = *message++;
         }
     }
     out[used] = '\0';
 }
 
-int tool_fail_library(const char *sentence) {
+int tool_fail_library(const char *message) {
     char text[1024];
-    tool_translate(text, sizeof text, sentence);
+    tool_translate(text, sizeof text, message);
     return tool_fail("%s", text);
 }
 
-char *tool_copy_text(const char *text, size_t room) {
+char *tool_copy_text(const char *text, size_t size) {
     size_t length = strlen(text) + 1;
-    char *copy = (char *)malloc(length > room ? length : room);
+    char *copy = (char *)malloc(length > size ? length : size);
     if (copy)
         memcpy(copy, text, length);
     return copy;

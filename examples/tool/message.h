@@ -1,7 +1,8 @@
 /* message.h: messages on the error stream, and text that may go to a terminal.
  *
- * A message is one sentence without its full stop. tool_fail(), tool_fail_library() and tool_out_of_memory() return 0,
- * which is failure for the functions of the tool that return a truth: `return tool_fail("...")`.
+ * A message is in lower case and has no full stop. The functions of the tool return 1 on success and 0 on failure.
+ * tool_fail(), tool_fail_library() and tool_out_of_memory() return 0, so that a caller can write
+ * `return tool_fail("...")`.
  */
 #ifndef TOOL_MESSAGE_H
 #define TOOL_MESSAGE_H
@@ -11,40 +12,40 @@
 enum { MAX_NOTES = 24 };
 
 typedef struct message_state {
-    int is_strict;       /* --strict: a warning is a failure, which shows in the exit status */
-    int strict_failures; /* warnings since then */
+    int is_strict;       /* --strict: a warning is a failure */
+    int strict_failures; /* number of warnings while is_strict is set */
     int note_count;
-    char notes[MAX_NOTES][1024]; /* what was said of the videos, for reports that have room for it */
+    char notes[MAX_NOTES][1024]; /* texts of tool_say() and tool_warn(), for the page of --html */
 } message_state;
 
 extern message_state tool_messages;
 
-/* How many bytes at `text` make up a character that may go to a terminal; 0: the first byte may not. Control characters
- * would change what a terminal does; what is not UTF-8 could hold some. */
+/* Returns the length in bytes of the first character of `text` if it is safe to print on a terminal. Returns 0 for
+ * control characters and for bytes that are not valid UTF-8. */
 int tool_printable_length(const char *text);
 
-/* Prints text that may hold whatever a path or a file holds; what is not printable becomes \x and two digits. */
+/* Prints text from a path or a file. Bytes that are not safe to print become \x and two hexadecimal digits. */
 void tool_put_text(FILE *out, const char *text);
 
-/* Prints a message. Returns 0. */
+/* Prints an error message. Returns 0. */
 int tool_fail(const char *format, ...);
 
-/* Prints a message that is neither a failure nor a warning, and notes it. */
+/* Prints a message that is neither an error nor a warning, and adds it to the notes. */
 void tool_say(const char *format, ...);
 
-/* Prints a warning and notes it; with --strict it counts as a failure. */
+/* Prints a warning and adds it to the notes. With --strict it counts as a failure. */
 void tool_warn(const char *format, ...);
 
-/* Prints that memory ran out. Returns 0. */
+/* Prints that no memory is left. Returns 0. */
 int tool_out_of_memory(void);
 
-/* Writes a message of the library in the words of the command line: options instead of fields of the config. */
-void tool_translate(char *out, size_t size, const char *sentence);
+/* Copies a message of the library to `out`, and replaces names of config fields by names of options. */
+void tool_translate(char *out, size_t size, const char *message);
 
-/* Prints a message of the library, in the words of the command line. Returns 0. */
-int tool_fail_library(const char *sentence);
+/* Prints a message of the library, with names of options instead of config fields. Returns 0. */
+int tool_fail_library(const char *message);
 
-/* Copies text into `room` bytes or more. To be freed; NULL if there is no memory. */
-char *tool_copy_text(const char *text, size_t room);
+/* Copies text into a new buffer of at least `size` bytes. The caller frees it. Returns NULL if memory is short. */
+char *tool_copy_text(const char *text, size_t size);
 
 #endif /* TOOL_MESSAGE_H */

@@ -229,10 +229,10 @@ static int apply_gpus(options *o, const option_row *row, const char *value) {
     for (;;) {
         char *end = NULL;
         long number = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
-        int is_again = 0;
+        int is_repeated = 0;
         for (int i = 0; i < o->gpu_count; i++)
-            is_again |= o->gpus[i] == number;
-        if (number < 0 || number > MAX_GPU || is_again || o->gpu_count == MAX_GPUS || (*end && *end != ',')) {
+            is_repeated |= o->gpus[i] == number;
+        if (number < 0 || number > MAX_GPU || is_repeated || o->gpu_count == MAX_GPUS || (*end && *end != ',')) {
             return tool_fail("option --%s needs all, or up to %d different numbers from 0 to %d separated by commas, "
                              "not \"%s\"",
                              row->name, (int)MAX_GPUS, (int)MAX_GPU, value);
@@ -335,7 +335,7 @@ static int parse_model_flag(const char *key, const char *value, int *flag) {
     return 1;
 }
 
-/* Rejects names with characters that are special in JSON or XML, because reports contain names unescaped. */
+/* Rejects names with characters that are special in JSON or XML, because rows.c writes names unescaped. */
 static int check_model_name(const char *name) {
     for (const char *c = name; *c; c += tool_printable_length(c))
         if (tool_printable_length(c) == 0 || strchr("\"\\<>&", *c))
@@ -514,8 +514,8 @@ static const option_row option_rows[] = {
     {"reference", 'r', "FILE", apply_text, AT(reference), 0, 0, 0,
      "reference video: a .y4m or raw .yuv file, a FIFO,\nor - for standard input"},
     {"distorted", 'd', "FILE", apply_file, AT(distorted), 0, 0, 0,
-     "distorted video, of the same kinds; repeat the option\nto score several videos in one run, up to the end\n"
-     "of the shortest"},
+     "distorted video, of one of these kinds; repeat the\noption to score several videos in one run, up to the\n"
+     "end of the shortest"},
     {"width", 'w', "N", apply_number, AT(width), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
      "width of raw video, 16 to 16384 (raw video needs -w,\n-h, -p and -b; y4m files contain these values)"},
     {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
@@ -557,14 +557,16 @@ static const option_row option_rows[] = {
      "                motion.motion_force_zero=true\n"
      "Repeat the option for several models with different\nnames"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
-     "add a feature to those of the models: vif, adm,\nmotion, cambi, speed_chroma, psnr, ...; with options:\n"
-     "vif=debug=true:vif_skip_scale0=true.\ncambi=heatmaps_path=FOLDER writes heat maps to FOLDER"},
+     "add a feature to those of the models: vif, adm,\nmotion, cambi, speed_chroma, speed_temporal, psnr,\n"
+     "psnr_hvs, ciede, float_ssim, float_ms_ssim,\nfloat_psnr, float_moment, float_ansnr, float_adm,\n"
+     "float_vif or float_motion; with options, for example\nvif=debug=true:vif_skip_scale0=true.\n"
+     "cambi=heatmaps_path=FOLDER writes heat maps to FOLDER"},
     {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "compute features only, no scores"},
     {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every Nth frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
      "turn warnings into errors: different lengths, frame\nrates or colour ranges, shifted videos, a wrong size\n"
      "of raw video, an uncertain alignment, unknown options\nof features"},
-    {"float_reciprocal", 0, "WHOSE", apply_reciprocal, 0, 0, 0, 1,
+    {"float_reciprocal", 0, "CPU", apply_reciprocal, 0, 0, 0, 1,
      "compute float_adm as libvmaf does on this processor\n(host), on an AMD or Intel processor (amd, intel), or\n"
      "on ARM (division); all but host give the same scores\non all machines"},
     {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 7, 0,
@@ -611,8 +613,8 @@ static const option_row option_rows[] = {
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
      "file of GPU kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or ../lib/vmafgpu"},
     {"threads", 0, "N", apply_number, AT(threads), 0, MAX_THREADS, 0,
-     "number of threads, at most 256; it does not change\nthe scores. Default (0): 1 on the CPU; with a GPU as\n"
-     "many as there are processors, at most 16, read files"},
+     "number of threads, at most 256; it does not change\nthe scores. Default (0): 1 on the CPU; with a GPU one\n"
+     "per processor, at most 16, to read files"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
      "bit mask of instruction sets to disable, with the same\nbits as in libvmaf; it does not change the scores"},
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0,
@@ -734,7 +736,7 @@ static int parse_short_options(options *o, int argc, char **argv, int *at) {
     return 1;
 }
 
-/* Takes two file names without options as the reference and the distorted video. */
+/* Uses two file names without options as the reference and the distorted video. */
 static int take_bare_names(options *o) {
     if (o->bare_count == 0)
         return 1;

@@ -90,7 +90,7 @@ static void print_pooled_model(const figures *f, int column) {
 }
 
 /* Prints a table of the scores, one row for each video and model, if the output is a terminal and there is more than
- * one value. Returns whether it did. */
+ * one value. Returns whether it printed the table. */
 static int print_table(const figures *reports, int count) {
     const options *o = reports[0].o;
     FILE *out = pooled_output(o);

@@ -19,8 +19,8 @@
 #include <signal.h>
 #endif
 
-/* Size of all frames of pipes that are read ahead, in bytes. One frame of each pipe is read ahead in any case if there
- * are several pipes. */
+/* Maximum size in bytes of the frames of all pipes that are read ahead. If there are several pipes, at least one frame
+ * of each pipe is read ahead. */
 enum { MAX_AHEAD = 24 << 20 };
 
 #ifdef READ_AHEAD

@@ -20,7 +20,7 @@ int tool_make_lock(session *all);
  * cannot be started, the caller reads the video. */
 void tool_make_feeds(session *all, const int *is_pipe, int is_open);
 
-/* Starts threads for the pipes if there are several pipes or several threads score. */
+/* Starts threads for the pipes if there are several pipes, or if several threads score. */
 void tool_start_feeds(session *all);
 
 /* Whether a thread reads video i. */

@@ -119,7 +119,7 @@ void tool_warn_of_fallback(const options *o, const vmafgpu *context) {
         char text[1024];
         tool_translate(text, sizeof text, note);
         tool_warn(strcmp(vmafgpu_backend_name(context), "cpu") == 0 ? "%s; the CPU took over"
-                                                                    : "%s; other GPUs did the rest",
+                                                                    : "%s; other GPUs scored the rest",
                   text);
     }
 }

@@ -22,7 +22,7 @@ typedef struct progress {
     double start, shown;
     int64_t total; /* number of frames; negative if unknown */
     int width;     /* length of the line on the screen */
-    /* The latest times, at least a second apart, and the numbers of frames then. They give the current speed. */
+    /* The latest times, at least a second apart, and the numbers of frames at these times, for the current speed. */
     double times[PROGRESS_MARKS];
     int64_t frames[PROGRESS_MARKS];
     int marks;

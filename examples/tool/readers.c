@@ -20,7 +20,7 @@
 
 enum {
     PART = 1 << 20, /* approximate size of a part, in bytes */
-    MAX_PARTS = 16  /* number of small parts that a thread takes at once */
+    MAX_PARTS = 16  /* number of small parts that a thread claims at once */
 };
 
 #ifdef READ_AHEAD
@@ -58,8 +58,8 @@ static lent_pair *slot_of(const pool *p, int64_t i) {
     return &p->slots[i % p->slot_count];
 }
 
-/* Wakes the caller if it waits and the pair is complete. */
-static void tell_caller(session *all, const lent_pair *s) {
+/* Wakes the caller if the caller waits and the pair is complete. */
+static void wake_caller(session *all, const lent_pair *s) {
     if (all->pool.is_awaited && s->is_handed_out && s->parts == 0)
         pthread_cond_broadcast(&all->changed);
 }
@@ -71,7 +71,7 @@ static void pass_video(session *all) {
     if (++p->video > all->count) {
         p->video = 0;
         slot_of(p, p->pair)->is_handed_out = 1;
-        tell_caller(all, slot_of(p, p->pair++));
+        wake_caller(all, slot_of(p, p->pair++));
     }
 }
 
@@ -88,7 +88,7 @@ static void locate_frame(session *all, lent_pair *s) {
     p->is_located = 1;
 }
 
-/* Takes the next part. Returns 0 if there is none now. The caller holds the lock. */
+/* Claims the next part. Returns 0 if no part is available now. The caller holds the lock. */
 static int take_part(session *all, part *next) {
     pool *p = &all->pool;
     while (!p->has_failed && p->pair < p->offered && !(p->has_ended && p->video == 0 && !p->is_located)) {
@@ -123,7 +123,7 @@ static int take_part(session *all, part *next) {
     return 0;
 }
 
-/* Takes several small parts or a large one. Returns their number. */
+/* Claims several small parts or a large one. Returns their number. */
 static int take_parts(session *all, part *parts) {
     size_t bytes = 0;
     int count = 0;
@@ -145,7 +145,8 @@ static int read_part(const session *all, const part *p) {
     return count < 0 ? errno : (size_t)count < size ? -1 : 0;
 }
 
-/* Reads the next parts. Returns 0 if there are none now. The caller holds the lock, which is released while reading. */
+/* Reads the next parts. Returns 0 if no part is available now. The caller holds the lock, which is released while
+ * reading. */
 static int read_some(session *all) {
     part parts[MAX_PARTS];
     int errors[MAX_PARTS], count = take_parts(all, parts);
@@ -159,7 +160,7 @@ static int read_some(session *all) {
         lent_pair *s = parts[i].whole;
         s->parts--;
         s->errors[parts[i].video] = errors[i] ? errors[i] : s->errors[parts[i].video];
-        tell_caller(all, s);
+        wake_caller(all, s);
     }
     return 1;
 }
@@ -201,9 +202,9 @@ static int offer_slots(session *all) {
     return result >= VMAFGPU_OK;
 }
 
-/* Checks whether a video that had ended when this pair was located has grown since. If so, the pair is located
- * again. */
-static int goes_on(session *all, lent_pair *s) {
+/* Checks whether a video that had ended when this pair was located has grown since. If so, resets the pair, which is
+ * then located again, and returns 1. */
+static int restart_if_grown(session *all, lent_pair *s) {
     pool *p = &all->pool;
     int is_longer = 0;
     for (int i = 0; i <= all->count; i++) {
@@ -228,7 +229,7 @@ int tool_next_pooled_pair(session *all, pair *now) {
             now->states[i] = tool_next_fed_frame(all, i, &now->frames[i]);
     }
     pthread_mutex_lock(&all->lock);
-    while (!s->is_handed_out || s->parts > 0 || goes_on(all, s)) {
+    while (!s->is_handed_out || s->parts > 0 || restart_if_grown(all, s)) {
         p->is_awaited =
             !read_some(all) && (!s->is_handed_out || s->parts > 0); /* read_some() may have completed the pair */
         if (p->is_awaited)

@@ -84,7 +84,7 @@ int64_t tool_expected_frames(const session *all) {
     return all->limit > 0 && (total < 0 || all->limit < total) ? all->limit : total;
 }
 
-/* Whether the CPU scores the videos before a GPU would be open. Always 0 if an option names a GPU. */
+/* Whether the CPU would finish the videos before a GPU is open. Always 0 if an option names a GPU. */
 static int is_brief(const options *o, const session *all) {
     int64_t frames = tool_expected_frames(all), pixels = (int64_t)all->width * all->height * all->count;
     return o->backend == VMAFGPU_BACKEND_AUTO && o->gpu_count == 0 && !o->kernels && frames >= 0 &&

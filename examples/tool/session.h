@@ -57,11 +57,11 @@ typedef struct lent_pair {
     video_result states[1 + MAX_DISTORTED];
     long long at[1 + MAX_DISTORTED]; /* positions of the frames in their files */
     int errors[1 + MAX_DISTORTED];   /* errno values of reads; -1 if the file became shorter */
-    int is_handed_out;               /* threads have taken all parts */
+    int is_handed_out;               /* threads have claimed all parts */
     int parts;                       /* number of parts that are being read */
 } lent_pair;
 
-/* Threads that read files into lent buffers. They take the parts of all pairs in order. */
+/* Threads that read files into lent buffers. They claim the parts of all pairs in order. */
 typedef struct pool {
     pthread_t threads[MAX_THREADS];
     int count;
@@ -72,7 +72,7 @@ typedef struct pool {
     int video, plane, row;
     int is_located;      /* the frame of the next part was located */
     int has_ended;       /* a video ended, so no complete pair follows */
-    int has_failed;      /* a part could not be read, so no more parts are taken */
+    int has_failed;      /* a part could not be read, so no more parts are claimed */
     int is_awaited;      /* the caller waits for a pair */
     int was_tried;       /* tool_start_pool() has found a GPU */
     pthread_cond_t more; /* signals that there are more parts */

@@ -52,8 +52,8 @@ static void end_by_signal(int number) {
 
 /* Handles SIGBUS, which an access to a mapped file raises if the file has become shorter. */
 static void lost_video(int number) {
-    static const char sentence[] = "vmafgpu: a video became shorter or could not be read while it was scored.\n";
-    ssize_t written = write(STANDARD_ERROR, sentence, sizeof sentence - 1);
+    static const char message[] = "vmafgpu: a video became shorter or could not be read while it was scored\n";
+    ssize_t written = write(STANDARD_ERROR, message, sizeof message - 1);
     (void)number;
     tool_remove_temporaries();
     _exit(written < 0 ? 2 : EXIT_FAILURE);

@@ -380,7 +380,7 @@ static video_result video_frame_line(video *v) {
     return result;
 }
 
-/* Maps the next `size` bytes of a file as the planes. Returns 0 if the source is no file, is too short or cannot be
+/* Maps the next `size` bytes of a file as the planes. Returns 0 if the source is not a file, is too short or cannot be
  * mapped. */
 static int video_map(video *v, size_t size) {
 #ifdef VIDEO_MAP

@@ -10,7 +10,7 @@
 #define XXH64_P4 0x85ebca77c2b2ae63u
 #define XXH64_P5 0x27d4eb2f165667c5u
 
-static uint64_t xxh64_turn(uint64_t x, int bits) {
+static uint64_t xxh64_rotate(uint64_t x, int bits) {
     return x << bits | x >> (64 - bits);
 }
 
@@ -22,7 +22,7 @@ static uint64_t xxh64_load(const unsigned char *p, int bytes) {
 }
 
 static uint64_t xxh64_round(uint64_t lane, uint64_t input) {
-    return xxh64_turn(lane + input * XXH64_P2, 31) * XXH64_P1;
+    return xxh64_rotate(lane + input * XXH64_P2, 31) * XXH64_P1;
 }
 
 void xxh64_start(xxh64 *h) {
@@ -63,17 +63,17 @@ uint64_t xxh64_end(const xxh64 *h) {
         static const int turns[4] = { 1, 7, 12, 18 };
         sum = 0;
         for (int i = 0; i < 4; i++)
-            sum += xxh64_turn(h->lanes[i], turns[i]);
+            sum += xxh64_rotate(h->lanes[i], turns[i]);
         for (int i = 0; i < 4; i++)
             sum = (sum ^ xxh64_round(0, h->lanes[i])) * XXH64_P1 + XXH64_P4;
     }
     sum += h->size;
     for (; left >= 8; left -= 8, p += 8)
-        sum = xxh64_turn(sum ^ xxh64_round(0, xxh64_load(p, 8)), 27) * XXH64_P1 + XXH64_P4;
+        sum = xxh64_rotate(sum ^ xxh64_round(0, xxh64_load(p, 8)), 27) * XXH64_P1 + XXH64_P4;
     for (; left >= 4; left -= 4, p += 4)
-        sum = xxh64_turn(sum ^ xxh64_load(p, 4) * XXH64_P1, 23) * XXH64_P2 + XXH64_P3;
+        sum = xxh64_rotate(sum ^ xxh64_load(p, 4) * XXH64_P1, 23) * XXH64_P2 + XXH64_P3;
     for (; left > 0; left--, p++)
-        sum = xxh64_turn(sum ^ *p * XXH64_P5, 11) * XXH64_P1;
+        sum = xxh64_rotate(sum ^ *p * XXH64_P5, 11) * XXH64_P1;
     sum = (sum ^ sum >> 33) * XXH64_P2;
     sum = (sum ^ sum >> 29) * XXH64_P3;
     return sum ^ sum >> 32;

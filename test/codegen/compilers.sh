@@ -1,11 +1,12 @@
-# Finds the compilers for PTX and for AMD's code objects and the tools that read their output, and counts the findings
-# of the checks. Scripts include this file; scratch files are in $work.
-# shellcheck shell=sh disable=SC2034,SC2154 # variables pass both ways
+# Functions for scripts that build or check kernels: they find the compilers for PTX and for AMD code objects and the
+# tools that read their output, and count the results of checks. Scripts include this file and set $work to a folder for
+# scratch files.
+# shellcheck shell=sh disable=SC2034,SC2154 # variables are shared in both directions
 #
-# NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs; what is not named is looked for on the
-# PATH and in CUDA's folder.
+# NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs. If such a variable is not set, the program
+# is searched on the PATH and in the folder of CUDA.
 
-# ---- what the scripts say ----
+# ---- messages ----
 
 say() {
     echo "make blobs: $*"
@@ -19,7 +20,7 @@ die() {
 passed=0
 failed=0
 
-# note WHAT FILE: passed where the file with what was found is empty, else its lines, each a failure of its own
+# note WHAT FILE: counts and prints the lines of a file as failures; an empty file counts as one passed check
 note() {
     if [ -s "$2" ]; then
         sed "s|^|$1: |" "$2"
@@ -30,12 +31,12 @@ note() {
 }
 
 skip() {
-    echo "check-codegen: $*: skipped"
+    echo "check-codegen: skipped: $*"
 }
 
 # ---- containers ----
 
-# is_current FILE SOURCE...: whether it is there, and no source has changed since
+# is_current FILE SOURCE...: whether the file exists and no source is newer
 is_current() {
     current_file=$1
     shift
@@ -59,9 +60,9 @@ family() { # TARGET
     esac
 }
 
-# The parameters with which LZMA forms contexts, from the previous byte and the position: PTX is text, instructions have
-# 16 bytes, or consist of words of 4 bytes.
-contexts() { # TARGET
+# contexts TARGET: prints the LZMA parameters that define contexts by the previous byte and the position. PTX is text,
+# NVIDIA instructions have 16 bytes, and AMD instructions consist of words of 4 bytes.
+contexts() {
     case $1 in
     ptx_*) echo lc=4,lp=0,pb=0 ;;
     sm_*) echo lc=0,lp=4,pb=4 ;;
@@ -71,12 +72,12 @@ contexts() { # TARGET
 
 has_xz() {
     command -v xz > /dev/null && return
-    say 'no xz, with which kernels are packed: nothing built (apt-get install xz-utils)'
+    say 'no kernels built: xz, which packs them, is not installed (apt-get install xz-utils)'
     return 1
 }
 
-# container VENDOR (TARGET FILE)...: packs them, for vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. Unchanged
-# files are not compressed again.
+# container VENDOR (TARGET FILE)...: packs these files into vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. Does
+# not compress unchanged files again.
 container() {
     vendor=$1
     shift
@@ -104,8 +105,9 @@ container() {
     "$packer" "$vendor" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
 }
 
-# Runs COMMAND for each of LIST, as many at a time as there are processors: each takes every n-th.
-for_each() { # LIST COMMAND
+# for_each LIST COMMAND: runs the command for each item of the list, with one process per processor. Each of n processes
+# runs every n-th item.
+for_each() {
     jobs=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
     first=0
     while [ $first -lt "$jobs" ]; do
@@ -119,8 +121,8 @@ for_each() { # LIST COMMAND
     wait
 }
 
-# check_container VENDOR MOST_BYTES (TARGET FILE)...: notes what is wrong with $build's container and C header; and
-# whether compilers take the header without a word.
+# check_container VENDOR MOST_BYTES (TARGET FILE)...: checks the container and the C header in $build, and that
+# compilers accept the header without a warning
 check_container() {
     vendor=$1
     most=$2
@@ -146,25 +148,25 @@ check_container() {
 
 # ---- NVIDIA ----
 
-# Targets of machine code; later devices use PTX. 86 is before 80, since its code is more similar to that of 89.
+# Targets of machine code. Later devices use PTX. 86 is before 80 because the packed file is smaller in this order.
 nvidia_targets='75 86 80 89 90 100 120'
 
 cuda_folder=${CUDA_HOME:-/usr/local/cuda}/bin
 
-# find_tool PROGRAM: its path, or nothing
+# find_tool PROGRAM: prints the path of the program, or nothing
 find_tool() {
     command -v "$1" 2> /dev/null && return
     [ -x "$cuda_folder/$1" ] && echo "$cuda_folder/$1"
 }
 
-# No contraction: a * b + c rounds twice, as on the CPU.
+# Compiles without contraction: a * b + c rounds twice, as on the CPU.
 nvcc_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
     to_capability=$1 to_source=$2 to_output=$3
     shift 3
     "$nvcc" -std=c++17 -O3 "-arch=compute_$to_capability" -ptx -fmad=false "$@" "$to_source" -o "$to_output"
 }
 
-# Without any CUDA, also where there is one: the same image everywhere.
+# Ignores an installed CUDA, so that the image is the same on every machine.
 clang_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
     to_capability=$1 to_source=$2 to_output=$3
     shift 3
@@ -183,7 +185,7 @@ fit() {
     esac
 }
 
-# Sets nvcc, or leaves it empty: one that cannot compile (no host compiler, say) counts as none.
+# Sets nvcc, or leaves it empty if there is no nvcc or if it cannot compile, for example without a host compiler.
 find_nvcc() {
     nvcc=${NVCC:-$(find_tool nvcc)}
     [ -n "$nvcc" ] || return 1
@@ -202,8 +204,8 @@ is_new_enough() {
     [ -n "$CLANG" ] || [ "${clang_major:-0}" -ge 19 ]
 }
 
-# Sets clang, and clang_ptx: the newest PTX up to 8.0 that it writes (cp.async needs 7.0). Clang 14 keeps kernel
-# arguments in local memory; 19 is known not to.
+# Sets clang, and clang_ptx to the newest PTX version up to 8.0 that it writes (cp.async needs 7.0). Clang 14 keeps
+# kernel arguments in local memory; clang 19 does not.
 find_clang() {
     echo 'extern "C" __attribute__((global)) void probe(int *p) { *p = 1; }' > "$work/probe.cu"
     for clang in $clangs; do
@@ -224,7 +226,7 @@ compiler_version() { # nvcc|clang
     esac
 }
 
-# Sets disassemble to a command that prints a cubin's machine code, or leaves it empty.
+# Sets disassemble to a command that prints the machine code of a cubin, or leaves it empty.
 find_disassembler() {
     disassemble=
     tool=${CUOBJDUMP:-$(find_tool cuobjdump)}
@@ -240,16 +242,16 @@ find_disassembler() {
 
 amd_targets='gfx900 gfx906 gfx908 gfx90a gfx942 gfx1010 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1151 gfx1200 gfx1201'
 
-# Lanes of a wave in what is built for a target.
-amd_lanes() { # TARGET
+# amd_lanes TARGET: prints the number of lanes per wave in the code object for a target
+amd_lanes() {
     case $1 in
     gfx9*) echo 64 ;;
     *) echo 32 ;;
     esac
 }
 
-# Whether there are kernels with matrix products for a target.
-amd_multiplies() { # TARGET
+# amd_multiplies TARGET: whether the code object for a target contains kernels with matrix products
+amd_multiplies() {
     case $1 in
     gfx90a | gfx942 | gfx12*) ;;
     *) return 1 ;;
@@ -270,13 +272,13 @@ clang_to_hsaco() { # TARGET SOURCE OUTPUT [OPTION...]
 
 strip_symbols='-Xoffload-linker -s'
 
-# Whether $clang, with the lld beside it, makes code objects for a target.
-knows_amd_target() { # TARGET
+# knows_amd_target TARGET: whether $clang and its lld make code objects for a target
+knows_amd_target() {
     echo 'extern "C" __attribute__((global)) void probe(int *p) { *p = 1; }' > "$work/probe.$1.hip"
     clang_to_hsaco "$1" "$work/probe.$1.hip" "$work/probe.$1.hsaco" > "$work/probe.$1.log" 2>&1
 }
 
-# Sets clang to one that makes code objects, or leaves it empty.
+# Sets clang to a clang that makes code objects, or leaves it empty.
 find_amd_clang() {
     for clang in $clangs; do
         is_new_enough && knows_amd_target gfx906 && return
@@ -285,30 +287,33 @@ find_amd_clang() {
     return 1
 }
 
-# LLVM up to 20 turns v_cmpx_ge_u32 and v_cmpx_le_u32 around without turning the comparison around, where the second
-# operand is no vector register (LLVM's pull request 146398). Targets before gfx1030 do not get these instructions.
-swaps_comparisons() { # TARGET
+# swaps_comparisons TARGET: whether $clang may compile comparisons incorrectly for a target. LLVM up to 20 exchanges the
+# operands of v_cmpx_ge_u32 and v_cmpx_le_u32 but keeps the comparison if the second operand is not a vector register
+# (LLVM pull request 146398). It does not use these instructions for targets before gfx1030.
+swaps_comparisons() {
     case $1 in
     gfx9* | gfx101*) return 1 ;;
     *) [ "$clang_major" -le 20 ] ;;
     esac
 }
 
-# show_comparisons: options that print the input of the pass with this error. swapped_comparisons prints the comparisons
-# that the pass will exchange wrongly, and a message if the log contains no input.
+# Options that print the input of the pass with this error.
 show_comparisons='-mllvm -print-before=si-shrink-instructions'
-swapped_comparisons() { # LOG
+
+# swapped_comparisons LOG: prints the comparisons that the pass will exchange incorrectly, and a message if the log does
+# not contain the input of the pass
+swapped_comparisons() {
     awk '
         /^# Machine code for function/ { name = $6; sub(/:$/, "", name); read++ }
         /V_CMPX_(GE|LE)_U32_(nosdst_)?e64/ && !/_e64 [^,]*, (killed |renamable |undef )*\$vgpr/ {
             sub(/^ */, "")
             sub(/, implicit.*/, "")
-            print name ": " $0 " will be turned around wrongly"
+            print name ": " $0 " (LLVM exchanges the operands but not the comparison)"
         }
-        END { if (!read) print "the compiler showed no comparisons" }' "$1"
+        END { if (!read) print "the compiler printed no code" }' "$1"
 }
 
-# Sets readelf and objdump, or leaves them empty: those of LLVM 19 and later.
+# Sets readelf and objdump to those of LLVM 19 or later, or leaves them empty.
 find_amd_readers() {
     readelf=$(find_llvm_tool "$READELF" llvm-readelf) && objdump=$(find_llvm_tool "$OBJDUMP" llvm-objdump)
 }

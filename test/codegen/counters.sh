@@ -1,9 +1,11 @@
 #!/bin/sh
-# The same by the GPU's counters: sectors of 32 bytes that the ways of aliasing.cu read and write at the first-level
-# cache, by ncu, as multiples of one plane. At best two planes are read and one is written. Needs a GPU, ncu and a C
-# compiler; PTX of nvcc and of clang, made here or earlier by study.sh in the same folder.
+# Runs the kernels of aliasing.cu on a GPU and prints the sectors of 32 bytes that each way reads and writes at the
+# first-level cache, as multiples of one plane. ncu counts them. The best result is two planes read and one written.
 #
-#     test/codegen/counters.sh [FOLDER FOR SCRATCH FILES]
+#     test/codegen/counters.sh [SCRATCH_FOLDER]
+#
+# Requirements: a GPU, ncu, a C compiler, and PTX of nvcc and of clang. If a compiler is not installed, this script uses
+# the PTX that study.sh has left in the same folder.
 here=$(dirname "$0")
 work=${1:-build/codegen}
 mkdir -p "$work" || exit 1
@@ -11,10 +13,10 @@ mkdir -p "$work" || exit 1
 
 ncu=${NCU:-$(find_tool ncu)}
 if [ -z "$ncu" ]; then
-    echo 'counters: no ncu: skipped (it comes with the CUDA toolkit, or as nsight-compute)'
+    echo 'counters: skipped (ncu is not installed; it is part of the CUDA toolkit and of nsight-compute)'
     exit 0
 fi
-sectors_of_a_plane=$((256 * 16384 * 4 / 32)) # as launch.c does it
+sectors_of_a_plane=$((256 * 16384 * 4 / 32)) # the size of a plane in launch.c
 global=l1tex__t_sectors_pipe_lsu_mem_global_op
 metrics=${global}_ld.sum,${global}_ld_lookup_hit.sum,${global}_st.sum
 kernels=$(sed -n 's/^KERNEL \([a-z0-9_]*\)(.*/\1/p' "$here/aliasing.cu")
@@ -27,10 +29,10 @@ find_clang && clang_to_ptx 80 "$here/aliasing.cu" "$work/clang.ptx"
 for compiler in nvcc clang; do
     ptx=$work/$compiler.ptx
     if [ ! -f "$ptx" ]; then
-        echo "counters: no $compiler, and no $ptx of an earlier run: skipped"
+        echo "counters: $compiler is skipped (it is not installed, and there is no $ptx of an earlier run)"
         continue
     fi
-    # The clocks are left alone; counts do not depend on them.
+    # Counts do not depend on the clocks, so ncu does not change them.
     # shellcheck disable=SC2086 # a list of names
     if ! "$ncu" --csv --print-units base --clock-control none --metrics "$metrics" "$work/launch" "$ptx" $kernels \
         > "$work/$compiler.csv" 2> "$work/$compiler.log"; then
@@ -42,7 +44,7 @@ for compiler in nvcc clang; do
     echo
     echo "$compiler, planes at the first-level cache (1 = every value once)"
     awk -v plane=$sectors_of_a_plane -v global=$global '
-        # "..","..": a field may hold commas
+        # Fields are in quotes and may contain commas.
         function fields(line) {
             sub(/^"/, "", line)
             sub(/"[ \r]*$/, "", line)
@@ -63,12 +65,12 @@ for compiler in nvcc clang; do
             counted[way, field[at["Metric Name"]]] = value / plane
         }
         END {
-            print "| written as      | read  | of it found there | written |"
+            print "| written as      | read  | cache hits        | written |"
             print "|-----------------|-------|-------------------|---------|"
             for (i = 1; i <= ways; i++)
                 printf "| %-15s | %5.2f | %17.2f | %7.2f |\n", order[i], counted[order[i], global "_ld.sum"],
                        counted[order[i], global "_ld_lookup_hit.sum"], counted[order[i], global "_st.sum"]
             exit !ways
-        }' "$work/$compiler.csv" || { echo "counters: nothing was counted"; tail -n 8 "$work/$compiler.csv"; failed=1; }
+        }' "$work/$compiler.csv" || { echo "counters: ncu counted nothing"; tail -n 8 "$work/$compiler.csv"; failed=1; }
 done
 exit $failed

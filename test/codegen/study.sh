@@ -1,9 +1,9 @@
 #!/bin/sh
-# What nvcc and clang make of the ways of aliasing.cu: loads, additions and stores of each, in PTX and, where ptxas and
-# a disassembler are, in machine code. Fails where the accessor that vmafgpu_kernels.cu uses reads other than through
-# the read-only path, or more than once in the end.
+# Compiles aliasing.cu with nvcc and clang, and counts the loads, additions and stores of each way in PTX and, if ptxas
+# and a disassembler are installed, in machine code. Fails if the accessor that vmafgpu_kernels.cu uses does not read
+# through the read-only path, or if its machine code reads a value more than once.
 #
-#     test/codegen/study.sh [FOLDER FOR SCRATCH FILES]
+#     test/codegen/study.sh [SCRATCH_FOLDER]
 here=$(dirname "$0")
 work=${1:-build/codegen}
 mkdir -p "$work" || exit 1
@@ -13,8 +13,9 @@ capability=${CAPABILITY:-90}
 accessor=way_7_load
 failed=0
 
-# Prints for each kernel of a PTX file or a disassembly: name, read-only loads, other loads, additions, stores.
-count() { # FILE
+# count FILE: prints for each kernel of a PTX file or a disassembly: name, read-only loads, other loads, additions,
+# stores
+count() {
     awk '
         function finish() {
             if (name != "")
@@ -35,7 +36,7 @@ count() { # FILE
         END { finish() }' "$1"
 }
 
-# study COMPILER: the lines "KERNEL COMPILER ptx|sass COUNTS" go to $work/counts
+# study COMPILER: appends the lines "KERNEL COMPILER ptx|sass COUNTS" to $work/counts
 study() {
     compiler=$1
     ptx=$work/$compiler.ptx
@@ -48,7 +49,7 @@ study() {
     count "$ptx" | sed "s/ / $compiler ptx /" >> "$work/counts"
     [ -n "$ptxas" ] && [ -n "$disassemble" ] || return
     if ! "$ptxas" "-arch=sm_$capability" "$ptx" -o "$work/$compiler.cubin" > "$work/$compiler.log" 2>&1; then
-        echo "study: ptxas failed on what $compiler made"
+        echo "study: ptxas failed on the PTX of $compiler"
         sed 5q "$work/$compiler.log"
         failed=1
         return
@@ -60,19 +61,19 @@ study() {
 : > "$work/counts"
 ptxas=${PTXAS:-$(find_tool ptxas)}
 find_disassembler
-[ -n "$ptxas" ] || echo 'study: no ptxas: PTX only'
-[ -n "$disassemble" ] || echo 'study: neither cuobjdump nor nvdisasm: PTX only'
+[ -n "$ptxas" ] || echo 'study: PTX only (ptxas is not installed)'
+[ -n "$disassemble" ] || echo 'study: PTX only (neither cuobjdump nor nvdisasm is installed)'
 if find_nvcc; then
     compiler_version nvcc
     study nvcc
 else
-    echo 'study: no nvcc: skipped'
+    echo 'study: nvcc is skipped (it is not installed)'
 fi
 if find_clang; then
     compiler_version clang
     study clang
 else
-    echo 'study: no clang that writes PTX: skipped'
+    echo 'study: clang is skipped (no clang that writes PTX is installed)'
 fi
 
 awk -v capability="$capability" -v accessor=$accessor '
@@ -84,7 +85,7 @@ awk -v capability="$capability" -v accessor=$accessor '
         once[$1, column] = $4 + $5 <= 2 && $6 <= 2 && $7 <= 1
         cached[$1, column] = $5 == 0
     }
-    # The compilers for which it holds, by what runs in the end: machine code, where there is some.
+    # holds(WHICH, WAY): the compilers for which this is true, judged by machine code if there is any, otherwise by PTX
     function holds(which, way,    k, part, list) {
         for (k = 1; k <= width; k++) {
             split(columns[k], part, " ")
@@ -120,5 +121,5 @@ awk -v capability="$capability" -v accessor=$accessor '
             printf " %-11s | %-11s |\n", holds("once", order[i]), holds("read-only", order[i])
         }
         exit bad
-    }' "$work/counts" || { echo "study: $accessor does not do what it is there for"; failed=1; }
+    }' "$work/counts" || { echo "study: $accessor is not read-only, or reads a value twice"; failed=1; }
 exit $failed

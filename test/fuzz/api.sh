@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs fuzz_api on the CPU and on each simulated GPU that there is, and adds up what passed and failed. Where BUILD has
-# no simulated GPUs, as with threads observed, it takes those of build/.
+# Runs fuzz_api on the CPU and on each simulated GPU that is built, and adds up the counts. If BUILD contains no
+# simulated GPUs, as with the thread sanitizer, it uses those of build/.
 #
 #     test/fuzz/api.sh BUILD PROGRAM CPU_OPTIONS GPU_OPTIONS
 build=$1
@@ -17,7 +17,7 @@ passed=0
 failed=0
 skipped=1
 
-# run NAME OPTIONS...
+# run NAME OPTIONS...: runs the program and adds the counts in its last line
 run() {
     name=$1
     log=$images/$name.log
@@ -50,6 +50,6 @@ for library in cuda32 hip32 hip64; do
     # shellcheck disable=SC2086
     run "$library" $gpus --backend "$backend" --driver "$driver" --kernels "$kernels"
 done
-[ "$skipped" -eq 0 ] || echo 'skipped: the simulated GPUs, which are not built'
+[ "$skipped" -eq 0 ] || echo 'skipped: simulated GPUs (they are not built; they need a C++17 compiler)'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

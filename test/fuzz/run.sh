@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs fuzz targets one after the other on a copy of their seeds; a crash ends with the input in a file that is named.
-# Then runs fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS together. FUZZ_SEED in the environment is
-# where the random numbers begin, else the time; it is printed.
+# Runs fuzz targets one after another, each on a copy of its seeds. If a target crashes, the script prints the name of a
+# file with the input. Then it runs fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS in total.
 #
-#     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...        with FUZZ_SECONDS and, if it is to be that one, FUZZ_SEED
+#     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...
 #
-# levels is a target of its own kind: it compares, see levels.c.
+# FUZZ_SECONDS and FUZZ_SEED are environment variables. By default, the seed is the time. The script prints the seed.
+# The target `levels` needs no inputs: it compares levels of vector code in random cases, see levels.c.
 folder=$1
 options=$2
 shift 2
@@ -51,7 +51,7 @@ for name in "$@"; do
         tail -n 30 "$folder/$name.log"
     fi
 done
-# FOLDER is in the build folder, where the simulated GPUs are: four runs at most.
+# FOLDER is in the build folder, which contains the simulated GPUs. There are at most four runs.
 share="--seconds $(((${FUZZ_SECONDS:-60} + 3) / 4))${FUZZ_SEED:+ --seed $FUZZ_SEED}"
 if test/fuzz/api.sh "${folder%/fuzz}" "$folder/fuzz_api" "$share" "$share" > "$folder/api.log" 2>&1; then
     passed=$((passed + 1))

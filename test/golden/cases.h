@@ -1,4 +1,4 @@
-/* Reads the lines of cases.txt, which say what the figures of test/golden are figures of. A line:
+/* Reads lines of cases.txt. A line describes a clip, and the models and features to score it with:
  *
  *     NAME CONTENT+DISTORTION WIDTHxHEIGHT DEPTH CHROMA FRAMES SEED SUBSAMPLE MODELS FEATURES
  *
@@ -31,7 +31,7 @@ typedef struct test_case {
     case_feature features[CASE_FEATURES];
 } test_case;
 
-/* Cuts the next piece off *text at the separator; NULL after the last. */
+/* Cuts the next piece off *text at the separator. Returns NULL after the last piece. */
 static inline char *case_piece(char **text, char separator) {
     char *piece = *text, *end = piece ? strchr(piece, separator) : NULL;
     if (end)
@@ -70,7 +70,7 @@ static inline void case_read_feature(case_feature *f, char *text) {
     snprintf(f->options, sizeof f->options, "%.255s", text ? text : "");
 }
 
-/* Returns 1, or 0 for a line that is not understood. */
+/* Parses a line. Returns 1, or 0 if the line is invalid. */
 static inline int case_read(test_case *c, const char *line) {
     char what[64], models[CASE_LINE], features[CASE_LINE], *rest, *piece;
     int width, height, depth, chroma, frames;

@@ -1,4 +1,4 @@
-/* Prints libvmaf's figures for the cases given on standard input; see README.md beside this file.
+/* Prints libvmaf's values for the cases on standard input. See README.md in this folder.
  *
  *     cc -O2 make_figures.c -lvmaf -lm -lpthread -o make_figures && ./make_figures < cases.txt > figures.txt
  */
@@ -10,7 +10,7 @@
 
 enum { MAX_COLUMNS = 80, NAME_SIZE = 160 };
 
-/* libvmaf's instruction set mask is a mask of what not to use: every bit means plain C. */
+/* The bits of libvmaf's instruction set mask disable instruction sets. With all bits set, it runs plain C. */
 static const uint64_t plain_c = 255;
 
 static void need(int ok, const char *what, const char *name) {
@@ -20,7 +20,7 @@ static void need(int ok, const char *what, const char *name) {
     }
 }
 
-/* "a=1:b=2" as a dictionary. */
+/* Returns the dictionary for options such as "a=1:b=2". */
 static VmafFeatureDictionary *dictionary(const char *options) {
     char copy[CASE_TEXT], *rest = copy, *piece;
     VmafFeatureDictionary *dict = NULL;
@@ -74,7 +74,7 @@ static enum VmafPixelFormat pixel_format(int chroma) {
                            : VMAF_PIX_FMT_YUV444P;
 }
 
-/* Of odd-sized pictures libvmaf leaves the last chroma row or column out. */
+/* Fills a picture with one frame. libvmaf omits the last chroma row or column of odd-sized pictures. */
 static void fill(VmafPicture *picture, const clip *c, int frame, int side, uint16_t *samples) {
     int bytes_per_sample = c->depth > 8 ? 2 : 1;
     need(vmaf_picture_alloc(picture, pixel_format(c->chroma), (unsigned)c->depth, (unsigned)c->width,
@@ -90,7 +90,7 @@ static void fill(VmafPicture *picture, const clip *c, int frame, int side, uint1
     }
 }
 
-/* The names of all columns, in libvmaf's order, are the first line of its CSV. */
+/* Reads the names of all columns, in libvmaf's order, from the first line of its CSV report. */
 static int read_columns(VmafContext *vmaf, char names[][NAME_SIZE]) {
     static const char path[] = "make_figures.csv.tmp";
     static char line[MAX_COLUMNS * NAME_SIZE];
@@ -108,7 +108,7 @@ static int read_columns(VmafContext *vmaf, char names[][NAME_SIZE]) {
     return count;
 }
 
-/* Reports shorten the names of features without options; the lookup wants them in full. */
+/* Returns the name by which libvmaf looks up a column. Reports contain short names for features without options. */
 static const char *stored_name(VmafContext *vmaf, const char *name) {
     static const char *const families[][2] = { { "integer_", "VMAF_integer_feature_%s_score" },
                                                { "cambi", "Cambi_feature_cambi%s_score" },
@@ -207,7 +207,7 @@ int main(void) {
         test_case c;
         line[strcspn(line, "\r\n")] = 0;
         if (line[0] && line[0] != '#') {
-            need(case_read(&c, line), "not understood", line);
+            need(case_read(&c, line), "invalid case", line);
             run_case(&c, line);
             fflush(stdout);
         }

@@ -1,7 +1,8 @@
-/* Writes the first frames of a pair of clips as the tests have them; see README.md beside this file.
+/* Compresses the first frames of a pair of clips for the tests. See README.md in this folder.
  *
- *     make_real REFERENCE.y4m DISTORTED.y4m FRAMES OUTPUT [WIDTHxHEIGHT of raw video of 8 bits, 4:2:0]
- */
+ *     make_real REFERENCE.y4m DISTORTED.y4m FRAMES OUTPUT [WIDTHxHEIGHT]
+ *
+ * With WIDTHxHEIGHT, the clips are raw video of 8 bits, 4:2:0. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../../examples/tool/video.h"
 #include "squeeze.h"

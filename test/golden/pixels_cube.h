@@ -1,4 +1,4 @@
-/* Checksums of all 2^24 colours, see test_pixels.c: by matrix, range (limited, full), depth (8, 10), plane. */
+/* Checksums of all 2^24 colours for test_pixels.c, by matrix, range (limited, full), depth (8, 10) and plane. */
 {
     {
         { 0x3ebe9a79f745df59u, 0x3ffe5ab7ebacdf88u, 0x3fffaaa12335f5c0u },

@@ -1,10 +1,10 @@
-/* Real clips in few bytes: a code without loss, by which make_real.c writes and tests read. A file is a line
+/* Lossless compression of real clips. make_real.c writes the files and the tests read them. A file starts with a line
  *
  *     squeezed WIDTHxHEIGHT DEPTH CHROMA FRAMES
  *
- * and then, as one stream, the planes of reference 0, distorted 0, reference 1, ... Each sample is predicted by the
- * median of left, above and the plane through three neighbours; what it differs by is coded bit by bit. A bit's
- * probability is learnt, in a context of how much the neighbours differ. Reader and writer are the same functions. */
+ * The rest is one stream with the planes of reference 0, distorted 0, reference 1, ... Each sample is predicted as the
+ * median of left, above and left + above - corner. An adaptive arithmetic coder codes the difference to the sample bit
+ * by bit, in a context that depends on how much the neighbours differ. The same functions read and write. */
 #ifndef SQUEEZE_H
 #define SQUEEZE_H
 
@@ -19,13 +19,13 @@ typedef struct squeeze {
     unsigned char *bytes;
     size_t size, at;
     int is_reader;
-    uint32_t low, high, code; /* the interval, and where in it the reader's stream lies */
-    /* Of 65536, that a bit is 1: not zero, negative, one bit more, and the bits below the highest. */
+    uint32_t low, high, code; /* the interval, and the position of the reader's stream in it */
+    /* Probabilities of a 1, times 65536: whether the number is not zero, negative, longer; bits below the highest. */
     uint16_t nonzero[2][SQUEEZE_CONTEXTS], negative[2][SQUEEZE_CONTEXTS];
     uint16_t longer[2][SQUEEZE_CONTEXTS][SQUEEZE_BITS], below[2][SQUEEZE_BITS][SQUEEZE_BITS];
 } squeeze;
 
-/* A writer's bytes must have room for all that comes. */
+/* Starts a reader or a writer. For a writer, `bytes` must be large enough for the whole stream. */
 static inline void squeeze_begin(squeeze *s, unsigned char *bytes, size_t size, int is_reader) {
     uint16_t *const first = &s->nonzero[0][0], *const end = &s->below[0][0][0] + 2 * SQUEEZE_BITS * SQUEEZE_BITS;
     s->bytes = bytes;
@@ -53,7 +53,7 @@ static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
         s->low = middle + 1;
         *chance = (uint16_t)(*chance - (*chance >> 5));
     }
-    while ((s->low ^ s->high) < 1u << 24) { /* the highest byte is settled */
+    while ((s->low ^ s->high) < 1u << 24) { /* the highest byte is final */
         if (s->is_reader)
             s->code = s->code << 8 | (s->at < s->size ? s->bytes[s->at] : 0u);
         else
@@ -65,7 +65,7 @@ static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
     return bit;
 }
 
-/* Codes a number of few bits; the writer's is given, the reader's returned. */
+/* Codes a number of at most SQUEEZE_BITS bits. A writer writes `number`. Returns the number. */
 static inline int squeeze_number(squeeze *s, int which, int context, int number) {
     unsigned size = (unsigned)(number < 0 ? -number : number);
     int bits = 1, is_negative;
@@ -80,7 +80,7 @@ static inline int squeeze_number(squeeze *s, int which, int context, int number)
     return is_negative ? -(int)size : (int)size;
 }
 
-static inline int squeeze_apart(int a, int b) {
+static inline int squeeze_difference(int a, int b) {
     return a > b ? a - b : b - a;
 }
 
@@ -89,7 +89,7 @@ static inline int squeeze_median(int left, int above, int corner) {
     return corner >= high ? low : corner <= low ? high : left + above - corner;
 }
 
-/* A plane of samples; `which`: 0 for luma, 1 for chroma. */
+/* Codes a plane of samples. `which` is 0 for luma and 1 for chroma. */
 static inline void squeeze_plane(squeeze *s, int which, uint16_t *samples, int width, int height) {
     for (int y = 0; y < height; y++) {
         uint16_t *row = samples + (size_t)y * (size_t)width, *up = y ? row - width : NULL;
@@ -97,10 +97,10 @@ static inline void squeeze_plane(squeeze *s, int which, uint16_t *samples, int w
             const int above = up ? up[x] : x ? row[x - 1] : 0, left = x ? row[x - 1] : above;
             const int corner = up && x ? up[x - 1] : above, right = up && x + 1 < width ? up[x + 1] : above;
             const int guess = squeeze_median(left, above, corner);
-            int context = 0,
-                apart = squeeze_apart(left, corner) + squeeze_apart(corner, above) + squeeze_apart(above, right);
-            while (apart > 0 && context < SQUEEZE_CONTEXTS - 1) {
-                apart = context & 1 ? apart * 2 / 3 : apart * 3 / 4;
+            int context = 0, difference = squeeze_difference(left, corner) + squeeze_difference(corner, above) +
+                                          squeeze_difference(above, right);
+            while (difference > 0 && context < SQUEEZE_CONTEXTS - 1) {
+                difference = context & 1 ? difference * 2 / 3 : difference * 3 / 4;
                 context++;
             }
             row[x] = (uint16_t)(guess + squeeze_number(s, which, context, row[x] - guess));
@@ -108,7 +108,7 @@ static inline void squeeze_plane(squeeze *s, int which, uint16_t *samples, int w
     }
 }
 
-/* What the reader has not read yet; returns the number of bytes. */
+/* Writes the last bytes of a writer's stream. Returns the size of the stream in bytes. */
 static inline size_t squeeze_end(squeeze *s) {
     for (int i = 0; !s->is_reader && i < 4; i++)
         s->bytes[s->at++] = (unsigned char)(s->low >> (24 - 8 * i));

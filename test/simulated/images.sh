@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes what the simulated drivers take for images of the kernels: PTX for compute capability 7.5 and 8.0, and a bundle
-# of code objects.
+# Writes kernel images for the simulated drivers: PTX for compute capability 7.5 and 8.0, and a bundle of code objects.
+# The images contain no code, see README.md.
 #
 #     test/simulated/images.sh FOLDER
 folder=$1
@@ -11,7 +11,7 @@ image() { # NAME TARGET
 image simulated_75.ptx 75
 image simulated_80.ptx 80
 
-# Numbers below 256 as 2, 4 and 8 bytes, and below 65536 as 8.
+# Write a number as 2, 4 or 8 bytes. Numbers must be below 256, and below 65536 for u64.
 u16() {
     printf "\\$(printf %03o "$1")\\000"
 }
@@ -22,8 +22,8 @@ u32() {
 u64() {
     printf "\\$(printf %03o $(($1 % 256)))\\$(printf %03o $(($1 / 256)))\\000\\000\\000\\000\\000\\000"
 }
-# The head of a code object, which the simulated GPU takes for a whole one, and zeros up to 4096 bytes.
-code_object() { # MACHINE
+# code_object MACHINE: the header of a code object, followed by zeros up to 4096 bytes
+code_object() {
     printf '\177ELF\002\001\001\100\003\000\000\000\000\000\000\000'
     u16 3; u16 224; u32 1
     u64 0; u64 0; u64 0
@@ -35,7 +35,7 @@ entry() { # OFFSET SIZE ID
     u64 "$1"; u64 "$2"; u64 ${#3}
     printf %s "$3"
 }
-# gfx1100 and gfx942, the targets of the simulated GPUs.
+# A bundle for gfx1100 and gfx942, the targets of the simulated GPUs.
 bundle() {
     printf __CLANG_OFFLOAD_BUNDLE__
     u64 3

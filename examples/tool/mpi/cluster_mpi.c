@@ -2,7 +2,7 @@
  * ranks. The report of each job equals the report of a single process, except for the frames per second.
  *
  * `make mpi` builds it with mpicc (Debian: libopenmpi-dev and openmpi-bin, or mpich). Each line of the list contains
- * the arguments of one run of vmafgpu, with quotes around words that contain spaces. # starts a comment.
+ * the arguments of one run of vmafgpu. Quotes enclose words that contain spaces, and # starts a comment.
  *
  *         -r reference.y4m -d low.y4m --json -o low.json
  *         -r reference.y4m -d high.y4m --json -o high.json -m version=vmaf_v0.6.1neg
@@ -83,6 +83,7 @@ typedef struct cluster {
 /* The message about missing reports, which a signal handler prints. */
 static char missing_text[1024];
 
+/* Updates the message about missing reports. */
 static void tell_missing(const cluster *c) {
     size_t used = 0;
     char text[sizeof missing_text] = "";
@@ -97,6 +98,7 @@ static void tell_missing(const cluster *c) {
              text);
 }
 
+/* Handles a signal that ends the program. */
 static void end_cluster(int number) {
     ssize_t written = write(STANDARD_ERROR, missing_text, strlen(missing_text));
     (void)written;
@@ -129,6 +131,7 @@ static int split_line(char *line, char **words) {
     return count;
 }
 
+/* Reads the list of jobs. Returns 0 after an error message. */
 static int read_list(cluster *c, const char *path) {
     size_t size;
     char *text = tool_read_text_file(path, &size), *end = text ? text + size : NULL;
@@ -157,6 +160,7 @@ static int read_list(cluster *c, const char *path) {
     return c->job_count > 0 || tool_fail("the list \"%s\" contains no jobs", path);
 }
 
+/* Sets the options that every task of a job has before its arguments are parsed. */
 static void start_options(options *o, const job *j) {
     memset(o, 0, sizeof *o);
     o->digits = REPORT_DIGITS_LEGACY;
@@ -192,13 +196,15 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     return (j->state && j->tries && j->last) || tool_out_of_memory();
 }
 
+/* Writes the path of the file that contains a segment on this rank. */
 static void part_path(const cluster *c, char *path, size_t size, int64_t job_number, int64_t segment) {
     snprintf(path, size, "%s/part%d-%lld-%lld", c->folder, c->rank, (long long)job_number, (long long)segment);
 }
 
 /* ---- tasks of all ranks ---- */
 
-/* Scores a segment. Writes its rows to a file in the temporary folder of the rank. */
+/* Scores a segment and writes its rows to a file in the temporary folder of the rank. Returns 0 after an error message.
+ * */
 static int score_segment(const cluster *c, const message *task) {
     const job *j = &c->jobs[task->job];
     char path[600];
@@ -222,7 +228,7 @@ static int score_segment(const cluster *c, const message *task) {
     return ok;
 }
 
-/* Joins the segments of a job and writes its output. */
+/* Joins the segments of a job and writes its reports. Returns 0 after an error message. */
 static int join_job(const cluster *c, int64_t number) {
     const job *j = &c->jobs[number];
     options o;
@@ -257,7 +263,7 @@ static void sleep_briefly(void) {
     nanosleep(&t, NULL);
 }
 
-/* Waits for a request without busy waiting. */
+/* Waits for a request, with a sleep between polls. Returns 0 if MPI reports an error. */
 static int wait_for(MPI_Request *request) {
     int is_there = 0, result;
     while ((result = MPI_Test(request, &is_there, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !is_there)
@@ -276,7 +282,8 @@ static FILE *open_part(const char *path, int64_t *size) {
     return in ? in : (tool_fail("the part \"%s\" cannot be read (%s)", path, strerror(errno)), NULL);
 }
 
-/* Sends the rows in messages of PIECE bytes. A shorter message before the end reports a read error. */
+/* Sends the rows in messages of PIECE bytes. If a read fails, a shorter message tells the receiver. Returns 0 if MPI
+ * reports an error. */
 static int send_part(FILE *in, int64_t size) {
     char bytes[PIECE];
     size_t wanted, count = PIECE;
@@ -289,7 +296,7 @@ static int send_part(FILE *in, int64_t size) {
     return 1;
 }
 
-/* The main loop of all ranks except the first. */
+/* The main loop of all ranks except the first. Returns 0 if MPI reports an error. */
 static int serve(const cluster *c) {
     message answer, task;
     MPI_Request request;
@@ -382,6 +389,7 @@ static int is_all_done(const cluster *c) {
     return 1;
 }
 
+/* Marks a job as failed and prints an error message. */
 static void give_up(cluster *c, int64_t number, const char *why) {
     job *j = &c->jobs[number];
     if (!j->is_given_up) {
@@ -443,6 +451,7 @@ typedef struct helper {
     int is_gone, is_idle;
 } helper;
 
+/* Marks the segment of a report as done. */
 static void end_segment(cluster *c, const message *report) {
     job *j = &c->jobs[report->job];
     if (report->segment > 0 && j->state[report->segment - 1] == 1) {
@@ -452,6 +461,7 @@ static void end_segment(cluster *c, const message *report) {
     tell_missing(c);
 }
 
+/* Marks a rank as dead and handles the failure of its task. */
 static void lose_helper(cluster *c, helper *h, int rank, const char *host, int *left) {
     h->is_gone = 1;
     --*left;
@@ -540,6 +550,7 @@ static void deal(cluster *c, helper *helpers, const char *hosts) {
     }
 }
 
+/* Runs the first rank. Returns 0 if a job failed. */
 static int lead(cluster *c, const char *hosts) {
     helper *helpers = (helper *)calloc((size_t)c->size, sizeof *helpers);
     pthread_t worker;
@@ -572,6 +583,7 @@ static int lead(cluster *c, const char *hosts) {
 
 /* ---- the program ---- */
 
+/* Reads the arguments and the list. Returns 0 after an error message. */
 static int read_arguments(cluster *c, int argc, char **argv, int64_t *segments) {
     const char *list = NULL, *slurm = getenv("SLURM_GPUS_ON_NODE");
     c->gpus = slurm ? atoi(slurm) : 0;

@@ -185,14 +185,14 @@ $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $
         | $(BUILD)/test
 	$(compile) $(addprefix -DVMAFGPU_NO_,$(without_$*)) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
-# test_gpu consists of several files. gpu/inside.c contains the implementation.
+# test_gpu consists of several files. gpu/internal.c contains the implementation.
 gpu_parts  := $(patsubst test/gpu/%.c,$(BUILD)/test/gpu_%.o,$(wildcard test/gpu/*.c))
 
 gpu_heads  := test/gpu/gpu.h test/simulated/simulated.h $(test_heads) vmafgpu.h Makefile
 $(BUILD)/test/gpu_%.o: test/gpu/%.c $(gpu_heads) | $(BUILD)/test
 	$(compile) -c -o $@ $<
 
-$(BUILD)/test/gpu_inside.o: $(library)
+$(BUILD)/test/gpu_internal.o: $(library)
 
 $(BUILD)/test/test_gpu: test/test_gpu.c $(gpu_parts) $(gpu_heads)
 	$(compile) -o $@ $< $(gpu_parts) $(LDFLAGS) $(LDLIBS)

@@ -6,7 +6,7 @@
 #     test/emulated.sh BUILD [GROUP...]       EMULATED="gfx1100" selects architectures
 build=${1:-build}
 [ $# -gt 0 ] && shift
-groups=${*:-equality pieces v1 v1_speed noise sums illegal measured doubts pixels live looks_back edits maps}
+groups=${*:-equality vif_pieces v1 v1_speed noise sums illegal standalone uncertain pixels live temporal edits maps}
 architectures=${EMULATED:-gfx1100 gfx1201 gfx942}
 here=$(dirname "$0")
 emulator=$here/../../shared/amdemu

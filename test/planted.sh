@@ -57,8 +57,8 @@ printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matri
 parts=
 for part in test/gpu/*.c; do
     object=$work/$(basename "$part" .c).o
-    # inside.c contains the implementation, so it is built for each fault.
-    [ "$part" = test/gpu/inside.c ] || parts="$parts $object"
+    # internal.c contains the implementation, so it is built for each fault.
+    [ "$part" = test/gpu/internal.c ] || parts="$parts $object"
     $cc -O0 -c -o "$object" "$part" || exit 1
 done
 for lanes in 32 64; do
@@ -81,7 +81,7 @@ for image in plain matrix amd; do
 done
 library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
 $cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
-$cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/inside.o" $libs || exit 1
+$cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/internal.o" $libs || exit 1
 
 # The images for HIP and for fuzz_api.
 test/simulated/images.sh "$work" || exit 1
@@ -116,7 +116,7 @@ find() {
             test/simulated/reductions.cpp -lpthread || return 200
         timeout 300 "$work/$2" ;;
     cuda:* | hip:*)
-        $cc -O0 -c -o "$work/$2.o" test/gpu/inside.c || return 200
+        $cc -O0 -c -o "$work/$2.o" test/gpu/internal.c || return 200
         $cc -O0 -o "$work/$2" test/test_gpu.c $parts "$work/$2.o" $libs || return 200
         if [ "${1%%:*}" = cuda ]; then
             on_gpu "$work/$2" cuda "$work/cuda.so" "$work/matrix.ptx" "$group"

@@ -18,10 +18,30 @@ static const struct {
 #undef GPU_GROUP
 };
 
+static int is_group(const char *name) {
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (strcmp(name, groups[i].name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Reports an argument that is not the name of a group, and lists the groups. */
+static int fail_unknown_group(const char *name) {
+    printf("test_gpu: no such group (%s); the groups are:", name);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        printf("%s%s", i % 8 ? " " : "\n    ", groups[i].name);
+    printf("\n");
+    test_failed++;
+    return test_end();
+}
+
 int main(int argc, char **argv) {
     const char *driver = getenv("VMAFGPU_TEST_DRIVER"), *kernels = getenv("VMAFGPU_TEST_KERNELS"),
                *vendor_name = getenv("VMAFGPU_TEST_BACKEND");
     gpu g;
+    for (int k = 1; k < argc; k++)
+        if (!is_group(argv[k] + (argv[k][0] == '-')))
+            return fail_unknown_group(argv[k]);
     if (!driver || !kernels) {
         test_skip("VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS are not set");
         return test_end();

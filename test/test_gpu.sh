@@ -34,10 +34,10 @@ if [ "$DEPTH" = all ]; then
     computes=
     hip64=
 elif [ -n "$SANITIZE" ]; then
-    matrix='v1_cambi v1_speed clips reuse caller_stream single break_off full two_contexts lend kinds_of_memory'
-    matrix="$matrix failures live"
-    hosts='threads change_over opening devices edits maps looks_back measured doubts pieces self_test'
-    hip64="$computes caller_context segments rhythm images no_device memory"
+    matrix='v1_cambi v1_speed clips reuse caller_stream score_pair reset unread_scores two_contexts acquire'
+    matrix="$matrix kinds_of_memory failures live"
+    hosts='threads background background_failures devices edits maps temporal standalone uncertain vif_pieces self_test'
+    hip64="$computes caller_context segments next_score images no_device memory"
 fi
 {
     if [ -n "$chosen" ]; then

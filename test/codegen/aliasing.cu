@@ -1,13 +1,13 @@
-/* One sum, written in the ways in which one may tell a compiler that `dst` overlaps neither `a` nor `b`:
+/* A sum, written with different ways to promise the compiler that `dst` overlaps neither `a` nor `b`:
  *
  *     dst[i] = a[i] + b[i];
  *     dst[i] += a[i] + b[i];
  *
- * A compiler that believes it reads a and b once, adds twice and writes dst once; one that does not reads them twice,
- * adds three times and writes twice. study.sh counts; README.md has the table.
+ * If the compiler uses the promise, it reads a and b once, adds twice and writes dst once. Otherwise, it reads them
+ * twice, adds three times and writes twice. study.sh counts the instructions; README.md contains the table.
  *
- * As in vmafgpu_kernels.cu the pointers arrive as members of a struct that is passed by value, except in the first two
- * kernels. Needs nothing but a compiler: neither CUDA's headers nor its library.
+ * As in vmafgpu_kernels.cu, the pointers are members of a struct that is passed by value, except in the first two
+ * kernels. This file needs no CUDA headers and no CUDA library.
  */
 #ifndef __NVCC__
 #  define __device__ __attribute__((device))
@@ -23,7 +23,7 @@ FN unsigned special_threads() { unsigned v; asm("mov.u32 %0, %%ntid.x;" : "=r"(v
 FN unsigned special_block() { unsigned v; asm("mov.u32 %0, %%ctaid.x;" : "=r"(v)); return v; }
 FN unsigned index() { return special_block() * special_threads() + special_thread(); }
 
-/* What all of them do. */
+/* The statements of every kernel. */
 #define TWICE(dst, a, b)             \
     do {                             \
         const unsigned i = index();  \
@@ -39,12 +39,12 @@ struct Planes {
 #define KERNEL extern "C" __global__ void
 #define BY_STRUCT const __grid_constant__ Planes planes
 
-/* 0: no promise at all */
+/* 0: no promise */
 KERNEL way_0_nothing(float *dst, const float *a, const float *b) {
     TWICE(dst, a, b);
 }
 
-/* 1: restrict on the kernel's arguments */
+/* 1: restrict on the arguments of the kernel */
 KERNEL way_1_arguments(float *__restrict__ dst, const float *__restrict__ a, const float *__restrict__ b) {
     TWICE(dst, a, b);
 }
@@ -76,7 +76,7 @@ KERNEL way_4_accessor(BY_STRUCT) {
     TWICE(dst, a, b);
 }
 
-/* 5: restrict members of the struct that is the kernel's argument */
+/* 5: restrict on members of the argument struct */
 struct RestrictPlanes {
     float *__restrict__ dst;
     const float *__restrict__ a, *__restrict__ b;
@@ -85,7 +85,7 @@ KERNEL way_5_members(const __grid_constant__ RestrictPlanes planes) {
     TWICE(planes.dst, planes.a, planes.b);
 }
 
-/* 6: a view that asks a trait for its pointer type */
+/* 6: a view whose pointer type comes from a trait */
 template <class T> struct Unaliased {
     typedef T *__restrict__ pointer;
 };
@@ -99,8 +99,7 @@ KERNEL way_6_view(BY_STRUCT) {
     TWICE(dst, a, b);
 }
 
-/* 7: reads that say of themselves that nobody writes there: by an instruction of our own, as the load() of
- * vmafgpu_kernels.cu, ... */
+/* 7: loads of constant data, by inline assembly as in load() of vmafgpu_kernels.cu */
 FN float load(const float *p) { float v; asm("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p)); return v; }
 struct Loaded {
     const float *data;
@@ -112,7 +111,7 @@ KERNEL way_7_load(BY_STRUCT) {
     TWICE(dst, a, b);
 }
 
-/* ... or, the same, by the compiler's name for it */
+/* the same, by a builtin function */
 struct Ldg {
     const float *data;
     __device__ __forceinline__ float operator[](unsigned i) const {

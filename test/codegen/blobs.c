@@ -1,5 +1,5 @@
-/* Whether a container and its C header hold these files, for these targets and no others, and are no larger than they
- * may be.
+/* Checks that a container and its C header contain exactly these files for these targets, and that neither is larger
+ * than MOST_BYTES.
  *
  *     cc -DVMAFGPU_AMD_HEADER='"vmafgpu_amd.h"' ... blobs.c
  *     blobs CONTAINER HEADER MOST_BYTES (TARGET FILE)...
@@ -30,10 +30,10 @@ static vmafgpu__image read_file(const char *path) {
     return read;
 }
 
-/* Whether one of the blobs is that file; says so if not. */
+/* Whether one of the blobs for the target contains the file; prints a message if not. */
 static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, const char *target,
                  const vmafgpu__image *file) {
-    char reason[512] = "is not there";
+    char reason[512] = "no such blob";
     int is_same = 0;
     for (int i = 0; blobs[i].target[0]; i++) {
         vmafgpu__image made;
@@ -42,7 +42,7 @@ static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, cons
         memset(&made, 0, sizeof made);
         if (vmafgpu__unpack(v, blobs, i, where, &made, reason, sizeof reason)) {
             is_same = made.size == file->size && !memcmp(made.data, file->data, made.size);
-            snprintf(reason, sizeof reason, "is another file");
+            snprintf(reason, sizeof reason, "contains another file");
         }
         vmafgpu__give(v, made.data);
     }
@@ -57,7 +57,7 @@ int main(int count, char **words) {
     const int files = (count - 4) / 2;
     int wrong = 0, in_table = 0;
     if (count < 6) {
-        printf("blobs CONTAINER HEADER MOST_BYTES (TARGET FILE)...\n");
+        printf("usage: blobs CONTAINER HEADER MOST_BYTES (TARGET FILE)...\n");
         return 2;
     }
     const vmafgpu__image container = read_file(words[1]);
@@ -66,13 +66,14 @@ int main(int count, char **words) {
     while (TABLE[in_table].target[0])
         in_table++;
     if (read != files || in_table != files) {
-        printf("%d blobs in the container and %d in the header, should be %d\n", read, in_table, files);
+        printf("%d blobs in the container and %d in the header instead of %d\n", read, in_table, files);
         wrong = 1;
     }
     for (int i = 0; i < 2; i++) {
         const vmafgpu__image file = read_file(words[1 + i]);
         if (file.size > most) {
-            printf("%s has %lu bytes, %lu are the most\n", words[1 + i], (unsigned long)file.size, (unsigned long)most);
+            printf("%s has %lu bytes; the maximum is %lu\n", words[1 + i], (unsigned long)file.size,
+                   (unsigned long)most);
             wrong = 1;
         }
         free(file.data);

@@ -1,4 +1,5 @@
-/* Launches kernels of aliasing.cu on the first GPU, so that a profiler can count what they do, and checks their sums.
+/* Launches kernels of aliasing.cu on the first GPU, so that a profiler can count their instructions, and checks their
+ * sums.
  *
  *     launch FILE.ptx KERNEL...
  *
@@ -81,13 +82,13 @@ int main(int count, char **words) {
     static float a[COUNT], b[COUNT], sum[COUNT];
     struct {
         address dst, a, b;
-    } planes; /* the arguments of every kernel, one by one or as a struct: the same bytes */
+    } planes; /* the arguments of every kernel: separate pointers and a struct have the same bytes */
     size_t size = sizeof planes;
     void *extra[] = { (void *)1, &planes, (void *)2, &size, NULL }; /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END */
     void *context, *module, *function;
     int device;
     if (count < 3) {
-        fprintf(stderr, "launch FILE.ptx KERNEL...\n");
+        fprintf(stderr, "usage: launch FILE.ptx KERNEL...\n");
         return 2;
     }
     for (int i = 0; i < COUNT; i++) {

@@ -1,5 +1,5 @@
-/* How the kernels of AMD's images are launched: a line "KERNEL LANES THREADS SHARED" for each and for both widths,
- * whether a target has it or not, with the threads of a block and its bytes of shared memory.
+/* Prints how the kernels of the AMD images are launched: a line "KERNEL LANES THREADS SHARED" for each kernel and both
+ * lane counts, also for kernels that a target lacks. THREADS is the size of a block, SHARED its shared memory in bytes.
  *
  *     cc test/codegen/launches.c -o launches -lm -lpthread
  */
@@ -59,7 +59,7 @@ static void adm_rows(int lanes) {
     print(vmafgpu__adm_rows_kernel, lanes, shape.threads, shape.shared);
 }
 
-/* The largest histograms that a block may have. */
+/* The largest supported histograms. */
 static void cambi(int lanes) {
     vmafgpu__plan plan;
     vmafgpu__cambi_launch launch;
@@ -95,8 +95,8 @@ static void speed(int lanes) {
     }
 }
 
-/* What is measured by itself. */
-static void measured(int lanes) {
+/* Kernels of standalone features. */
+static void standalone(int lanes) {
     static const char *const smoothing[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif" };
     print("vmafgpu_squares", lanes, VMAFGPU__SQUARES_THREADS, 0);
     print("vmafgpu_square_terms", lanes, VMAFGPU__SQUARES_THREADS, 0);
@@ -179,7 +179,7 @@ int main(void) {
         adm_rows(lanes);
         cambi(lanes);
         speed(lanes);
-        measured(lanes);
+        standalone(lanes);
         edits(&plan, lanes);
     }
     return 0;

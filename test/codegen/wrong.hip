@@ -1,4 +1,4 @@
-/* Kernels of which check_hsaco.sh must say what their names say. Blocks have 64 threads. */
+/* Kernels with faults that check_hsaco.sh must report; their names state the fault. Blocks have 64 threads. */
 #define KERNEL(name, ...) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(64, 64), ##__VA_ARGS__)) void name
 #define GLOBAL __attribute__((address_space(1)))
@@ -18,7 +18,7 @@ KERNEL(private_array)(GLOBAL int *p) {
     p[THREAD] = array[p[THREAD] & 255];
 }
 
-/* More values than these many registers hold. */
+/* More values than registers. */
 KERNEL(spilled, amdgpu_num_vgpr(24))(GLOBAL int *p) {
     int value[64];
 #pragma unroll
@@ -51,7 +51,7 @@ KERNEL(hidden_arguments)(GLOBAL int *p) {
     p[THREAD] = *(const __attribute__((address_space(4))) int *)__builtin_amdgcn_implicitarg_ptr();
 }
 
-/* Only at run time is it known what kind of memory this is. */
+/* The address space is known at run time only. */
 KERNEL(generic_address)(int *p, const GLOBAL int *which) {
     static __attribute__((shared)) int shared[64];
     int *at = which[THREAD] ? p : shared;

@@ -1,18 +1,18 @@
-/* Draws random cases: see cases.h. */
+/* Draws random cases, see cases.h. */
 #include "cases.h"
 #include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
 
-/* ---- features, their options and values worth trying ---- */
+/* ---- features, their options and useful values ---- */
 
 typedef enum option_kind { OPTION_NUMBER, OPTION_INTEGER, OPTION_WORD } option_kind;
 
 typedef struct option {
     const char *name;
     option_kind kind;
-    double low, high;   /* of numbers */
-    const char *likely; /* words, or numbers that half of the cases take */
+    double low, high;   /* range of a number */
+    const char *likely; /* words, or numbers that half of the cases use */
 } option;
 
 typedef struct feature {
@@ -156,10 +156,10 @@ static const feature features[] = {
 };
 enum {
     FEATURE_COUNT = sizeof features / sizeof features[0],
-    OVERLAID = 8 /* the first of them are features of models, too */
+    OVERLAID = 8 /* the first 8 are also features of models */
 };
 
-/* The first two are what most people use: they come more often. */
+/* The first two are drawn more often, as they are used most. */
 static const char *const versions[] = {
     "vmaf_v0.6.1",
     "vmaf_v0.6.1neg",
@@ -187,7 +187,7 @@ enum { VERSION_COUNT = sizeof versions / sizeof versions[0] };
 
 /* ---- drawing ---- */
 
-/* Copies one of the words, which are separated by blanks. */
+/* Copies a random word from a list that is separated by spaces. */
 static void draw_word(chance *r, const char *words, char *out, size_t size) {
     int count = 1;
     size_t length;
@@ -206,8 +206,8 @@ static int draw_int(chance *r, const int *list, int count) {
 }
 #define DRAW(r, ...) draw_int(r, (const int[]){ __VA_ARGS__ }, (int)(sizeof(const int[]){ __VA_ARGS__ } / sizeof(int)))
 
-/* Prints a value of an option. Half of the numbers lie in the lowest eighth of the range, where most options have an
- * effect. */
+/* Prints a random value of an option. Half of the numbers are in the lowest eighth of the range, where most options
+ * have an effect. */
 static void draw_value(chance *r, const option *o, char *out, size_t size) {
     const double high = chance_is(r, 50) ? o->high : o->low + (o->high - o->low) / 8;
     if (o->kind == OPTION_WORD || (o->likely[0] && chance_is(r, 50))) {
@@ -326,11 +326,12 @@ static void draw_clip(chance *r, fuzz_case *c) {
     if (c->depth == 16 && has_feature(c, "psnr_hvs") && chance_is(r, 90))
         c->depth = 12;
     c->is_y4m = chance_is(r, 50) && c->depth < 16;
-    if (c->chroma == 400) { /* libvmaf's tool takes it as y4m of 8 bits alone */
+    if (c->chroma == 400) { /* the tool of libvmaf accepts it as 8-bit y4m only */
         c->depth = 8;
         c->is_y4m = 1;
     }
-    if (c->is_y4m && c->chroma != 444 && chance_is(r, 90)) { /* its reader of odd y4m crashes often */
+    if (c->is_y4m && c->chroma != 444 &&
+        chance_is(r, 90)) { /* the y4m reader of libvmaf often crashes with odd sizes */
         c->width += c->width & 1;
         c->height += c->height & 1;
     }
@@ -338,7 +339,7 @@ static void draw_clip(chance *r, fuzz_case *c) {
         c->depth = 10;
     c->frames = c->width * c->height < 50000 ? DRAW(r, 1, 2, 2, 3, 3, 4, 5, 8) : DRAW(r, 1, 2, 3, 4);
     c->content = (fuzz_content)chance_below(r, CONTENT_COUNT + 3);
-    if (c->content >= CONTENT_COUNT) { /* contents that find more than others */
+    if (c->content >= CONTENT_COUNT) { /* contents that find more errors than others */
         static const fuzz_content more[3] = { CONTENT_chequers, CONTENT_dark, CONTENT_natural };
         c->content = more[c->content - CONTENT_COUNT];
     }
@@ -360,7 +361,7 @@ static void draw_flags(chance *r, fuzz_case *c) {
         const int version = chance_range(r, 0, 7);
         snprintf(c->preset, sizeof c->preset, version ? "--aom_ctc v%d.0" : "--nflx_ctc v1.%d", version);
     }
-    if (chance_is(r, 10)) { /* libvmaf's order of columns is then random; peer.c can sort JSON only */
+    if (chance_is(r, 10)) { /* the column order of libvmaf is then random, and peer.c can only sort JSON */
         c->tool_threads = chance_range(r, 1, 4);
         c->format = "json";
         c->default_format = "";

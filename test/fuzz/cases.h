@@ -1,12 +1,12 @@
-/* Random cases for levels.c and peer.c. A case is a clip, the models and features that score it, their options, and
- * flags. It is a function of a seed and a number only.
+/* Random cases for levels.c and peer.c. A case is a clip, models, features, their options, and flags. It depends on a
+ * seed and a number only.
  *
  * cases.c draws the cases and pictures.c makes their clips. pictures.c reads test/golden/real, so the programs must
  * run in the root of the repository. */
 #ifndef FUZZ_CASES_H
 #define FUZZ_CASES_H
 
-/* The program's main file defines TEST_STATE as nothing, see test.h. */
+/* The main file of the program defines TEST_STATE as nothing, see test.h. */
 #ifndef TEST_STATE
 #define TEST_STATE extern
 #endif
@@ -15,17 +15,17 @@
 /* clang-format off */
 #define FUZZ_CONTENTS(X) \
     X(soft)      /* smooth noise in one octave, often of low contrast */ \
-    X(grainy)    /* smooth noise with grain upon it */ \
-    X(noise)     /* full-range noise, anew in each frame */ \
-    X(extremes)  /* black or white at random, in cells of one to three samples */ \
+    X(grainy)    /* smooth noise with grain */ \
+    X(noise)     /* full-range noise, different in each frame */ \
+    X(extremes)  /* random cells of one to three samples, black or white */ \
     X(gradient) \
     X(flat) \
-    X(specks)    /* flat, with single samples of another level */ \
-    X(patches)   /* rectangles upon smooth noise */ \
-    X(text)      /* dark strokes on a light ground */ \
+    X(specks)    /* flat, with single samples of another value */ \
+    X(patches)   /* rectangles over smooth noise */ \
+    X(text)      /* dark strokes on a light background */ \
     X(diagonals) /* stripes at exactly 45 degrees */ \
-    X(chequers)  /* two levels in cells of equal size; two clips of five have noise upon them */ \
-    X(dark)      /* a few levels above black, with noise */ \
+    X(chequers)  /* cells with two values in turn; two clips of five have noise */ \
+    X(dark)      /* a few values above black, with noise */ \
     X(natural)   /* a clip of test/golden/real */
 /* clang-format on */
 
@@ -67,30 +67,30 @@ typedef struct fuzz_case {
     int frame_count; /* 0: all */
     int skip_reference, skip_distorted;
     int threads;
-    /* for the tools alone */
+    /* for the tools only */
     int is_y4m, tool_threads;
     char preset[24];                     /* "--aom_ctc v1.0", or "" */
-    const char *format, *default_format; /* of the report with all digits; of the one with six, or "" */
-    unsigned cpumask;                    /* of ours */
+    const char *format, *default_format; /* of the report with all digits; of that with six, or "" */
+    unsigned cpumask;                    /* of our tool */
 } fuzz_case;
 
 /* cases.c */
 fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number);
 /* Describes the clip in one line. */
 void fuzz_case_describe(const fuzz_case *c, char *text, size_t size);
-/* Prints the arguments that both tools take after the names of the clips, separated by blanks. */
+/* Prints the arguments of both tools after the names of the clips, separated by spaces. */
 void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size);
 /* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The
  * config points to the case. */
 vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models, vmafgpu_feature_config *features);
-/* Returns how many pairs remain after the skipped frames. */
+/* Returns the number of pairs that remain after the skipped frames. */
 int fuzz_case_pairs(const fuzz_case *c);
 
 /* pictures.c */
 const char *fuzz_content_name(fuzz_content content);
 film fuzz_case_film(const fuzz_case *c);
-/* Writes one side of the film as a tool reads it: y4m, or raw with chroma of odd sizes rounded down. Returns 1, or
- * 0. */
+/* Writes one side of the film in a format of the tools: y4m, or raw with odd chroma sizes rounded down. Returns 0 on
+ * failure. */
 int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *path);
 
 /* A generator of random numbers (SplitMix64). */

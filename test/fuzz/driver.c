@@ -1,10 +1,11 @@
-/* Runs a fuzz target without libFuzzer: first every seed file as it is, then seeded mutations of them.
+/* Runs a fuzz target without libFuzzer: first every seed file unchanged, then random mutations of them.
  *
- *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...     runs: so many mutations at the most, the same with the
- *     same seed
+ *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...
  *
- * A crash is what it looks for, so it is best built with sanitizers; the input that is being tried is written to
- * fuzz-last-input in the working directory when FUZZ_KEEP is set, for a crash's sake. */
+ *   -runs    maximum number of mutations; with the same seed, they are the same
+ *
+ * Build it with sanitizers, as the target reports errors by crashing. If FUZZ_KEEP is set, each input is written to
+ * fuzz-last-input in the working directory before it runs. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static int load(input *in, const char *path) {
     return file && in->data;
 }
 
-/* One small change: a byte, a bit, a number, a piece left out, doubled, or taken from another seed. */
+/* Makes one change: a byte, a bit, a number, or a part that is removed, repeated or copied from another seed. */
 static size_t mutate(uint8_t *data, size_t size, const input *other) {
     static const char likely[] = "0123456789.:=-+eE \n\"\\{}[],WHFIC";
     size_t at = size ? draw((uint32_t)size) : 0, count = 1 + draw(16);
@@ -73,7 +74,7 @@ static size_t mutate(uint8_t *data, size_t size, const input *other) {
     }
 }
 
-/* In a block of just this size, so that a sanitizer sees every byte read beyond it. */
+/* Runs the target with a copy of exactly this size, so that a sanitizer finds reads beyond the end. */
 static void run(const uint8_t *data, size_t size) {
     uint8_t *exact = (uint8_t *)malloc(size ? size : 1);
     if (exact) {

@@ -1,14 +1,14 @@
-/* Random sequences of API calls. A plain context (CPU, plain C, one thread, one pair after the other) gets the same
- * frames, and every value, index, result and count of reusable pairs must be the same, bit for bit. Calls that are
- * illegal must fail with the right code and a message, and must change nothing.
+/* Runs random sequences of API calls. A plain context (CPU, plain C, one thread, one pair at a time) scores the same
+ * frames. Every value, index, result and number of reusable pairs must be equal, bit for bit. Invalid calls must fail
+ * with the right code and a message, and must change nothing.
  *
  *     fuzz_api [--seed N] [--first N] [--runs N] [--seconds N] [--only N]
  *              [--driver PATH --kernels PATH --backend cuda|hip] [--no-faults]
  *
- * A run is one sequence: a context from open to close. It depends on the seed and its own number only, so `--only N`
- * repeats it and prints its calls. Without --seed a seed is taken from the clock and printed. A driver must be a
- * simulated one (test/simulated): calls of it fail, devices are lost, and frames may be in pinned memory, device
- * memory and images. */
+ * A run is one sequence of calls, from open to close of a context. It depends only on the seed and its number, so
+ * `--only N` repeats it and prints its calls. Without --seed, the seed is the time, and is printed. The driver must be
+ * a simulated one (test/simulated): driver calls fail, devices are lost, and frames can be in pinned memory, device
+ * memory and surfaces. */
 #define TEST_STATE static
 #include "../gpu/gpu.h"
 #include <pthread.h>
@@ -21,8 +21,8 @@ enum { MOST_CANDIDATES = 4, MOST_EDITS = 10, MOST_CLIPS = 3, CAMBI_SCALES = 5, R
 /* ---- counts and options ---- */
 
 static struct {
-    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, lends, refused, faults,
-        lost;
+    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, acquired_pairs, refused,
+        faults, lost;
 } total;
 
 static struct {
@@ -47,13 +47,13 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
-/* Each call of a sequence has random numbers of its own, so that the time that a thread or GPU takes does not change
- * them. */
+/* Starts the random numbers of a call. They depend on the run and the call only, not on the timing of threads or
+ * GPUs. */
 static void random_begin(uint64_t run, uint64_t call) {
     random_state = mix(options.seed + mix(run + mix(call + 1)));
 }
 
-/* 0..count-1; 0 if there are none. */
+/* Returns a random number from 0 to count - 1; 0 if count is 0. */
 static int draw(int count) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return count > 0 ? (int)((random_state >> 33) % (uint64_t)count) : 0;
@@ -69,7 +69,7 @@ static int one_in(int count) {
 
 #define PICK(list) ((list)[draw((int)(sizeof(list) / sizeof *(list)))])
 
-/* ---- pictures: what is in the frames ---- */
+/* ---- pictures: the content of frames ---- */
 
 static struct {
     int width, height, depth;
@@ -78,12 +78,12 @@ static struct {
     uint16_t *samples[PICTURES][2][PLANES];
 } content;
 
-/* What one frame shows: a picture in the config's format, or in RGB. */
+/* The content of a frame: a picture in the format of the config, or in RGB. */
 typedef struct image {
     int picture, side;
     vmafgpu_pixels pixels;
-    const uint16_t *luma; /* instead of the picture's; NULL: the picture's */
-    int is_marred;        /* one sample is above the depth */
+    const uint16_t *luma; /* replaces the luma of the picture; NULL: it does not */
+    int is_illegal;       /* one sample exceeds the bit depth */
 } image;
 
 static int plane_width(int plane) {
@@ -152,7 +152,7 @@ static const uint16_t *image_plane(const image *what, int plane) {
     return plane == 0 && what->luma ? what->luma : content.samples[what->picture][what->side][plane];
 }
 
-/* ---- frames: pictures in memory of each kind ---- */
+/* ---- frames: pictures in each kind of memory ---- */
 
 static const int pixel_bytes[] = { 0, 4, 4, 3, 4, 8 };
 
@@ -166,10 +166,10 @@ typedef struct stored_plane {
 typedef struct stored {
     vmafgpu_frame frame;
     stored_plane planes[PLANES];
-    int64_t pair; /* that it is borrowed for; -1: a seed or tail */
+    int64_t pair; /* index of the pair that uses it; -1: a preceding or following frame */
 } stored;
 
-/* How samples lie in rows. */
+/* The layout of samples in rows. */
 typedef struct format {
     int bytes, shift, is_interleaved;
 } format;
@@ -192,7 +192,7 @@ static void put_sample(unsigned char *to, unsigned value, int bytes) {
         to[1] = (unsigned char)(value >> 8);
 }
 
-/* Writes one row of a plane, of two planes in turn, or of pixels. Returns its bytes; `to` may be NULL. */
+/* Writes one row of a plane, of two interleaved planes, or of pixels. Returns its size in bytes; `to` may be NULL. */
 static size_t put_row(const image *what, const format *f, int plane, int y, unsigned char *to) {
     const int w = plane_width(plane), pair = f->is_interleaved && plane == 1 ? 2 : 1;
     const size_t row = (size_t)(what->pixels ? w * pixel_bytes[what->pixels] : w * pair * f->bytes);
@@ -210,15 +210,14 @@ static size_t put_row(const image *what, const format *f, int plane, int y, unsi
     return row;
 }
 
-/* Whether a call of ours to the driver succeeded. A failure is taken back, so that none but the library's is left in
- * HIP. */
+/* Whether a driver call of the test succeeded. Clears the error in HIP, so that only errors of the library remain. */
 static int succeeds(int error) {
     if (error && the_gpu.take_error)
         (void)the_gpu.take_error();
     return error == 0;
 }
 
-/* Puts a plane into the driver's memory. Returns 0 if the driver refuses. */
+/* Copies a plane to memory of the driver. Returns 0 on failure. */
 static int store_plane(stored *s, int plane, vmafgpu_memory memory, size_t at) {
     stored_plane *p = &s->planes[plane];
     gpu *g = &the_gpu;
@@ -271,8 +270,8 @@ static void stored_free(stored *s) {
     memset(s, 0, sizeof *s);
 }
 
-/* Overwrites what the library has no use for any more. */
-static void stored_spoil(stored *s) {
+/* Overwrites a frame that is reusable. */
+static void overwrite_stored(stored *s) {
     for (int i = 0; i < PLANES; i++) {
         stored_plane *p = &s->planes[i];
         if (p->host)
@@ -284,7 +283,7 @@ static void stored_spoil(stored *s) {
     }
 }
 
-/* Nothing beside the samples may be read by the simulated GPU. */
+/* Makes reads of bytes around the samples a mistake on the simulated GPU. */
 static void fence_plane(const stored *s, const image *what, const format *f, int plane) {
     const stored_plane *p = &s->planes[plane];
     const uint64_t start = p->device ? p->device : (uint64_t)(uintptr_t)p->pinned;
@@ -309,7 +308,7 @@ static int stored_add(stored *s, const image *what, const format *f, int plane, 
     memset(p->host, 0xEE, p->size);
     for (int y = 0; y < h; y++)
         put_row(what, f, plane, y, p->host + offset + (size_t)(turns ? h - 1 - y : y) * pitch);
-    if (what->is_marred && plane == 0) {
+    if (what->is_illegal && plane == 0) {
         const size_t sample = (size_t)draw(h) * pitch + (size_t)draw(content.width) * 2;
         p->host[offset + sample + (f->shift ? 0 : 1)] |= f->shift ? 1 : 0x80;
     }
@@ -323,7 +322,7 @@ static int stored_add(stored *s, const image *what, const format *f, int plane, 
     return 1;
 }
 
-/* Makes a frame. Returns 0, and no frame, if the driver has no memory. */
+/* Makes a frame. Returns 0 if the driver has no memory. */
 static int stored_make(stored *s, const image *what, const vmafgpu_config *config, vmafgpu_memory memory) {
     const format f = format_of(config);
     const int may_turn = memory != VMAFGPU_MEMORY_PINNED || config->gpu.frame_memory == VMAFGPU_MEMORY_HOST;
@@ -339,24 +338,24 @@ static int stored_make(stored *s, const image *what, const vmafgpu_config *confi
     return 1;
 }
 
-/* ---- clips: what a context was given, and what it said ---- */
+/* ---- clips: the frames and results of a context ---- */
 
 typedef struct pair {
     image reference, distorted;
-    int is_on_device; /* one of its frames */
+    int is_on_device; /* at least one of the frames */
 } pair;
 
-typedef enum question_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } question_kind;
+typedef enum query_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } query_kind;
 
-/* An answer that a plain context must give, too. */
-typedef struct question {
-    question_kind kind;
+/* A result that the plain context must also return. */
+typedef struct query {
+    query_kind kind;
     int row, column, first;
     vmafgpu_pool_method method;
     double value;
-} question;
+} query;
 
-/* Hashes of heat maps by row and scale. */
+/* Hashes of heat maps, by row and scale. */
 typedef struct heat {
     uint64_t hash[MOST_PAIRS][CAMBI_SCALES];
     int subsample;
@@ -366,14 +365,14 @@ typedef struct track {
     vmafgpu *context;
     int step; /* config.subsample */
     int columns;
-    pair pairs[MOST_PAIRS]; /* seeds, pairs, tails */
+    pair pairs[MOST_PAIRS]; /* preceding frames, pairs, following frames */
     int count, seeds, tails;
-    int is_flushed, has_marred, is_unsure; /* is_unsure: nobody knows what was taken */
+    int is_flushed, has_illegal, is_unsure; /* is_unsure: unknown which pairs were accepted */
     double values[MOST_PAIRS][MOST_COLUMNS];
     vmafgpu_result results[MOST_PAIRS];
     int delivered;
     int64_t reusable;
-    question questions[MOST_ASKED];
+    query queries[MOST_ASKED];
     int asked;
     heat maps;
 } track;
@@ -387,7 +386,7 @@ static int clip_rows(const track *c) {
 }
 
 static void clip_clear(track *c) {
-    c->count = c->seeds = c->tails = c->is_flushed = c->delivered = c->asked = c->has_marred = c->is_unsure = 0;
+    c->count = c->seeds = c->tails = c->is_flushed = c->delivered = c->asked = c->has_illegal = c->is_unsure = 0;
     c->reusable = 0;
     memset(&c->maps.hash, 0, sizeof c->maps.hash);
 }
@@ -407,34 +406,34 @@ static void clip_deliver(track *c, const vmafgpu_score *score) {
     }
 }
 
-/* ---- a sequence ---- */
+/* ---- the state of a sequence ---- */
 
 typedef enum base_state { NO_BASE, BASE, MAYBE_BASE } base_state;
 
 typedef struct sequence {
     long run;
     int call;
-    vmafgpu_config config, plain, single; /* single: as plain, for one pair, and every pair */
+    vmafgpu_config config, plain, single; /* single: as plain, for single pairs, without subsampling */
     vmafgpu_model_config models[3];
     vmafgpu_feature_config features[3];
     char names[3][16];
     int devices[2];
-    int looks_far; /* a model's motion depends on more than two frames */
+    int looks_far; /* motion of a model depends on more than two frames */
     tally memory;
-    int uses_gpu, is_lost, is_armed; /* a device is lost, some fault was planted */
+    int uses_gpu, is_lost, is_armed; /* is_lost: a device is lost; is_armed: a fault was requested */
     int avoids_device;               /* no frame is in device memory, so that no pair may be lost */
     void *stream;
-    track clips[MOST_CLIPS]; /* the first one is that of most calls */
+    track clips[MOST_CLIPS]; /* most calls use the first one */
     int clip_count;
-    vmafgpu *judge, *editor; /* plain contexts for single pairs and edits */
+    vmafgpu *single_context, *editor; /* plain contexts for single pairs and edits */
     int in_callback;
     stored kept[MOST_KEPT];
     int kept_count;
     struct {
         vmafgpu_frame frame[2];
         image shown[2];
-    } lent[MOST_LENT];
-    int lent_count;
+    } acquired[MOST_LENT];
+    int acquired_count;
     base_state base;
     struct {
         int has_previous, has_following;
@@ -442,7 +441,7 @@ typedef struct sequence {
         uint16_t *luma;
     } edited;
     struct {
-        int state; /* 0: none, 1: asked for, 2: the pair was pushed */
+        int state; /* 0: none; 1: requested; 2: the pair was pushed */
         float *host;
         stored_plane memory;
         vmafgpu_memory kind;
@@ -454,7 +453,7 @@ typedef struct sequence {
 static sequence *current;
 static int is_verbose;
 
-/* Says which call comes; the text stands before each difference. */
+/* Describes the next call; the text is printed with each difference. */
 static void note(sequence *s, const char *format, ...) {
     va_list arguments;
     int at = snprintf(test_where, sizeof test_where, "seed %llu run %ld call %d: ", (unsigned long long)options.seed,
@@ -464,7 +463,7 @@ static void note(sequence *s, const char *format, ...) {
     va_end(arguments);
     total.calls++;
     if (is_verbose) {
-        printf("%s%s\n", has_gpu && the_gpu.sim.report()[0] ? "(the driver has seen a mistake) " : "", test_where);
+        printf("%s%s\n", has_gpu && the_gpu.sim.report()[0] ? "(the driver reported a mistake) " : "", test_where);
         fflush(stdout);
     }
 }
@@ -477,7 +476,7 @@ static vmafgpu *context_of(sequence *s) {
     return s->clips[0].context;
 }
 
-/* Whether a planted fault of the driver was met, so that a GPU may be given up. */
+/* Whether a requested fault of the driver has occurred, so that the GPU may have failed. */
 static int has_failed(const sequence *s) {
     return s->uses_gpu && s->is_armed && the_gpu.sim.hit()[0] != 0;
 }
@@ -490,29 +489,29 @@ static int is_on_gpu(sequence *s) {
     return strcmp(vmafgpu_backend_name(context_of(s)), "cpu") != 0;
 }
 
-/* Whether a failure can come of the faults that were planted. */
+/* Whether a failure can be the result of requested faults. */
 static int is_excused(const sequence *s, vmafgpu_result result) {
     return (result == VMAFGPU_ERROR_DEVICE && has_failed(s)) || (result == VMAFGPU_ERROR_MEMORY && is_out_of_memory(s));
 }
 
-/* Checks a call that must be refused: the code, and that there is a message. */
+/* Checks a call that must be rejected: the code, and that there is a message. */
 static void check_refused(vmafgpu *context, vmafgpu_result got, vmafgpu_result expected, const char *file, int line) {
     const char *message = vmafgpu_last_error(context);
-    test_int(got, expected, file, line, "a refused call");
+    test_int(got, expected, file, line, "result of a rejected call");
     test_check(message && strlen(message) > 10, file, line, "it has a message");
     total.refused++;
 }
 
 #define REFUSED(context, call, expected) check_refused((context), (call), (expected), __FILE__, __LINE__)
 
-/* Checks the same where one of two codes is right. */
+/* Whether a call was rejected, with any code and a message. */
 static int is_refusal(vmafgpu *context, vmafgpu_result got) {
     total.refused += got < 0;
     return got < 0 && strlen(vmafgpu_last_error(context)) > 10;
 }
 
-/* Checks a call that must succeed but for planted faults. Returns whether it did. A failed GPU is an excuse only if
- * something was in its memory. */
+/* Checks a call that must succeed unless a requested fault occurred. Returns whether it succeeded. may_be_lost: the
+ * call may fail with the GPU, as frames were in its memory. */
 static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const char *file, int line) {
     if (got != VMAFGPU_OK && is_excused(s, got) && (got != VMAFGPU_ERROR_DEVICE || may_be_lost))
         return 0;
@@ -524,7 +523,7 @@ static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const ch
 #define DONE(s, call)         check_done((s), (call), 0, __FILE__, __LINE__)
 #define DONE_OR_LOST(s, call) check_done((s), (call), 1, __FILE__, __LINE__)
 
-/* Compares rows and names the column. */
+/* Compares rows and prints the column names of differences. */
 static void check_columns(vmafgpu *context, const double *got, const double *expected, const char *what, int index) {
     for (int i = 0; i < vmafgpu_column_count(context); i++) {
         if (!CHECK_BITS(got[i], expected[i])) {
@@ -586,7 +585,7 @@ static int is_one_of(const char *text, const char *part) {
 
 enum { ORDINARY, EDITS, MAPS, SEQUENCE_KINDS };
 
-/* A model of v1, which needs chroma and a picture of some size. */
+/* Chooses a model of v1, which needs chroma and a larger picture. */
 static void choose_v1(sequence *s) {
     s->models[0].version = one_in(2) ? "vmaf_v1.0.16_3d0h" : "vmaf_v1.0.16_hfr_3d0h";
     s->models[0].options = NULL;
@@ -705,7 +704,7 @@ static void choose_rest(vmafgpu_config *c, int kind) {
     c->cpumask = one_in(3) ? (unsigned)draw(32) : 0;
 }
 
-/* Several GPUs and frames of theirs need samples that they can read in place. */
+/* Chooses the GPU config. Several GPUs and frames in their memory need samples that are read in place. */
 static void choose_gpu(sequence *s, int kind) {
     vmafgpu_config *c = &s->config;
     vmafgpu_gpu_config *g = &c->gpu;
@@ -746,7 +745,7 @@ static void choose_gpu(sequence *s, int kind) {
     }
 }
 
-/* What a plain context is: nothing of ours shares, reorders, defers or speeds up its work. */
+/* The config of the plain context, without threads, vector code, batches and shared work. */
 static vmafgpu_config plain_config(const vmafgpu_config *c) {
     vmafgpu_config p = *c;
     p.backend = VMAFGPU_BACKEND_CPU;
@@ -776,8 +775,8 @@ static vmafgpu *open_plain(const vmafgpu_config *config) {
 
 /* ---- callbacks ---- */
 
-/* Calls on the context that calls back: questions are answered, all else is refused. */
-static void misbehave(sequence *s, vmafgpu *context, int may_ask) {
+/* Calls functions of the context from its callback. Queries must succeed, and all other calls must be rejected. */
+static void call_from_callback(sequence *s, vmafgpu *context, int may_ask) {
     const track *c = main_clip(s);
     vmafgpu_score score;
     double value;
@@ -812,7 +811,7 @@ static void on_score(void *user, const vmafgpu_score *score) {
     sequence *s = (sequence *)user;
     clip_deliver(main_clip(s), score);
     if (context_of(s) && one_in(3))
-        misbehave(s, context_of(s), 1);
+        call_from_callback(s, context_of(s), 1);
 }
 
 static void on_reusable(void *user, int64_t pairs) {
@@ -821,12 +820,12 @@ static void on_reusable(void *user, int64_t pairs) {
     CHECK(pairs > c->reusable && pairs <= clip_pushed(c) + 1);
     c->reusable = pairs;
     if (context_of(s) && one_in(3))
-        misbehave(s, context_of(s), 0);
+        call_from_callback(s, context_of(s), 0);
 }
 
-/* ---- the plain context's answers ---- */
+/* ---- comparison with the plain context ---- */
 
-/* Whether a row's pair, or one that motion may look at with it, was in device memory. */
+/* Whether the pair of a row, or a neighbour that motion may use, was in device memory. */
 static int is_near_device(const track *c, int row) {
     enum { LOOKS_BACK = 5, LOOKS_AHEAD = 2 };
     const int at = c->seeds + row * c->step;
@@ -836,13 +835,13 @@ static int is_near_device(const track *c, int row) {
     return 0;
 }
 
-/* Whether a row may fail in this way. */
+/* Whether a row may have this result. */
 static int may_fail(const sequence *s, const track *c, int row, vmafgpu_result result) {
     return (result == VMAFGPU_ERROR_DEVICE && has_failed(s) && is_near_device(c, row)) ||
-           (result == VMAFGPU_ERROR_FRAME && c->has_marred) || (result == VMAFGPU_ERROR_MEMORY && is_out_of_memory(s));
+           (result == VMAFGPU_ERROR_FRAME && c->has_illegal) || (result == VMAFGPU_ERROR_MEMORY && is_out_of_memory(s));
 }
 
-/* A clip's frames in a plain context, seeds and tails as pairs of it. */
+/* Scores the frames of a clip in a plain context, with preceding and following frames as pairs. */
 static vmafgpu *replay(sequence *s, const track *c, heat *maps) {
     vmafgpu_config config = s->plain;
     vmafgpu *plain;
@@ -854,7 +853,7 @@ static vmafgpu *replay(sequence *s, const track *c, heat *maps) {
         image shown[2];
         shown[0] = c->pairs[i].reference;
         shown[1] = c->pairs[i].distorted;
-        shown[0].is_marred = shown[1].is_marred = 0;
+        shown[0].is_illegal = shown[1].is_illegal = 0;
         stored_make(&reference, &shown[0], &config, VMAFGPU_MEMORY_HOST);
         stored_make(&distorted, &shown[1], &config, VMAFGPU_MEMORY_HOST);
         if (!CHECK_INT(vmafgpu_push(plain, &reference.frame, &distorted.frame), VMAFGPU_OK))
@@ -886,10 +885,11 @@ static int has_lost_rows(const track *c) {
     return lost;
 }
 
-/* Pooling leaves rows out that failed, and a clip that was not flushed does not say which. */
-static void check_questions(const track *c, vmafgpu *plain, int may_lack_rows) {
+/* Repeats the queries in the plain context. Pooling skips failed rows, which are unknown if the clip was not
+ * flushed. */
+static void check_queries(const track *c, vmafgpu *plain, int may_lack_rows) {
     for (int i = 0; i < c->asked && !has_lost_rows(c); i++) {
-        const question *q = &c->questions[i];
+        const query *q = &c->queries[i];
         if (q->kind == ASKED_POOL && may_lack_rows)
             continue;
         const int64_t row = c->seeds + (int64_t)q->row * c->step, first = c->seeds + (int64_t)q->first * c->step;
@@ -904,7 +904,7 @@ static void check_questions(const track *c, vmafgpu *plain, int may_lack_rows) {
     }
 }
 
-/* What only a whole clip has. */
+/* Compares pooled values, which need a complete clip. */
 static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
     const int last = c->delivered - 1;
     double got = 0, expected = 0;
@@ -939,7 +939,7 @@ static void check_heat(const sequence *s, const track *c, const heat *plain) {
             CHECK(c->maps.hash[i][scale] == plain->hash[c->seeds + i][scale]);
 }
 
-/* Compares all that a clip was given with a plain context. */
+/* Compares the results of a clip with those of a plain context. */
 static void check_clip(sequence *s, track *c) {
     static heat maps;
     vmafgpu *plain;
@@ -947,7 +947,7 @@ static void check_clip(sequence *s, track *c) {
         return;
     plain = replay(s, c, &maps);
     check_rows_of(s, c, plain);
-    check_questions(c, plain, has_failed(s) || c->has_marred || is_out_of_memory(s));
+    check_queries(c, plain, has_failed(s) || c->has_illegal || is_out_of_memory(s));
     check_heat(s, c, &maps);
     if (c->is_flushed) {
         CHECK_INT(c->delivered, clip_rows(c));
@@ -958,7 +958,7 @@ static void check_clip(sequence *s, track *c) {
 
 /* ---- frames of a sequence ---- */
 
-/* A kind of memory that the config takes. */
+/* Chooses a kind of memory that the config supports. */
 static vmafgpu_memory choose_memory(const sequence *s) {
     const vmafgpu_config *c = &s->config;
     const int has_device = s->uses_gpu && c->backend == the_gpu.vendor->backend && !c->gpu.devices && !s->avoids_device;
@@ -991,12 +991,12 @@ static image choose_image(const sequence *s, int side, vmafgpu_memory memory) {
     return i;
 }
 
-/* Frees what pairs below `reusable` had borrowed; a seed or tail with them if all is done. */
+/* Frees frames of pairs below `reusable`; if is_all, also preceding and following frames. */
 static void free_kept(sequence *s, int64_t reusable, int is_all) {
     int left = 0;
     for (int i = 0; i < s->kept_count; i++) {
         if (s->kept[i].pair < 0 ? is_all : s->kept[i].pair < reusable) {
-            stored_spoil(&s->kept[i]);
+            overwrite_stored(&s->kept[i]);
             stored_free(&s->kept[i]);
         } else {
             s->kept[left++] = s->kept[i];
@@ -1005,10 +1005,10 @@ static void free_kept(sequence *s, int64_t reusable, int is_all) {
     s->kept_count = left;
 }
 
-/* Keeps a frame for as long as it is borrowed. */
+/* Keeps a frame until its pair is reusable. */
 static void keep(sequence *s, stored *frame, int64_t pair_index) {
     if (frame->frame.memory == VMAFGPU_MEMORY_HOST) {
-        stored_spoil(frame);
+        overwrite_stored(frame);
         stored_free(frame);
     } else {
         main_clip(s)->pairs[main_clip(s)->count - 1].is_on_device |= frame->frame.memory >= VMAFGPU_MEMORY_DEVICE;
@@ -1017,7 +1017,7 @@ static void keep(sequence *s, stored *frame, int64_t pair_index) {
     }
 }
 
-/* Whether another pair can be given; waits for frames where too many are borrowed. */
+/* Whether another pair can be pushed. If too many frames are in use, it waits for them. */
 static int has_place(sequence *s) {
     if (s->kept_count > MOST_KEPT - 4) {
         vmafgpu_wait(context_of(s), -1);
@@ -1033,8 +1033,8 @@ static int is_row(const track *c) {
     return clip_pushed(c) % c->step == 0;
 }
 
-/* What a pair that was taken changes. */
-static void pair_taken(sequence *s, const image *reference, const image *distorted) {
+/* Updates the state for a pair that was accepted. */
+static void pair_accepted(sequence *s, const image *reference, const image *distorted) {
     track *c = main_clip(s);
     if (s->map.state == 1 && is_row(c)) {
         s->map.state = 2;
@@ -1049,14 +1049,14 @@ static void pair_taken(sequence *s, const image *reference, const image *distort
     total.pushes++;
 }
 
-static void lent_taken(sequence *s) {
-    if (s->lent_count) {
-        s->lent_count--;
-        memmove(s->lent, s->lent + 1, sizeof s->lent[0] * (size_t)s->lent_count);
+static void acquired_accepted(sequence *s) {
+    if (s->acquired_count) {
+        s->acquired_count--;
+        memmove(s->acquired, s->acquired + 1, sizeof s->acquired[0] * (size_t)s->acquired_count);
     }
 }
 
-/* Checks the result of a push and takes note of what it took. Returns whether it took the pair. */
+/* Checks the result of a push and records the pair. Returns whether the pair was accepted. */
 static int pushed(sequence *s, vmafgpu_result result, int is_try, const image *reference, const image *distorted) {
     track *c = main_clip(s);
     if (c->is_flushed || c->tails) {
@@ -1075,8 +1075,8 @@ static int pushed(sequence *s, vmafgpu_result result, int is_try, const image *r
         s->base = s->base == BASE ? MAYBE_BASE : s->base;
         return 0;
     }
-    pair_taken(s, reference, distorted);
-    lent_taken(s);
+    pair_accepted(s, reference, distorted);
+    acquired_accepted(s);
     return 1;
 }
 
@@ -1115,40 +1115,40 @@ static void call_burst(sequence *s) {
         push_one(s);
 }
 
-/* A sample above the depth: of a frame in host memory the push finds it, on a GPU the pair may fail. */
-static void call_push_marred(sequence *s) {
+/* Pushes a frame with a sample above the bit depth. In host memory, the push fails; on a GPU, the pair may fail. */
+static void call_push_illegal(sequence *s) {
     track *c = main_clip(s);
     const format f = format_of(&s->config);
     const vmafgpu_memory memory = choose_memory(s);
     image reference = choose_image(s, REFERENCE, memory), distorted = choose_image(s, DISTORTED, memory);
     stored frames[2];
     vmafgpu_result result;
-    if (f.bytes != 2 || s->config.bit_depth == 16 || !has_place(s) || !is_row(c) || s->lent_count || s->map.state ||
+    if (f.bytes != 2 || s->config.bit_depth == 16 || !has_place(s) || !is_row(c) || s->acquired_count || s->map.state ||
         memory >= VMAFGPU_MEMORY_SURFACE || c->is_flushed || c->tails) {
         return;
     }
     reference.pixels = distorted.pixels = VMAFGPU_PIXELS_YUV;
-    reference.is_marred = one_in(2);
-    distorted.is_marred = !reference.is_marred;
+    reference.is_illegal = one_in(2);
+    distorted.is_illegal = !reference.is_illegal;
     if (!stored_make(&frames[0], &reference, &s->config, memory))
         return;
     if (!stored_make(&frames[1], &distorted, &s->config, memory)) {
         stored_free(&frames[0]);
         return;
     }
-    note(s, "push, an illegal sample on side %d, memory %d", distorted.is_marred, (int)memory);
+    note(s, "push, an illegal sample on side %d, memory %d", distorted.is_illegal, (int)memory);
     result = vmafgpu_push(c->context, &frames[0].frame, &frames[1].frame);
     if (result == VMAFGPU_OK && memory != VMAFGPU_MEMORY_HOST) {
-        c->has_marred = 1;
-        pair_taken(s, &reference, &distorted);
+        c->has_illegal = 1;
+        pair_accepted(s, &reference, &distorted);
         keep(s, &frames[0], clip_pushed(c) - 1);
         keep(s, &frames[1], clip_pushed(c) - 1);
         return;
     }
     if (result != VMAFGPU_ERROR_UNREAD_SCORES && !is_excused(s, result)) {
-        /* only features that look at luma see it */
+        /* only features that use luma find the sample */
         if (result == VMAFGPU_OK) {
-            pair_taken(s, &reference, &distorted);
+            pair_accepted(s, &reference, &distorted);
             CHECK(s->config.features_only);
         } else {
             REFUSED(c->context, result, VMAFGPU_ERROR_FRAME);
@@ -1159,7 +1159,7 @@ static void call_push_marred(sequence *s) {
     stored_free(&frames[1]);
 }
 
-/* Frames that cannot be. */
+/* Pushes invalid frames. */
 static void call_push_wrong(sequence *s) {
     track *c = main_clip(s);
     const image shown = choose_image(s, REFERENCE, VMAFGPU_MEMORY_SURFACE);
@@ -1168,7 +1168,7 @@ static void call_push_wrong(sequence *s) {
     vmafgpu_frame bad;
     stored_make(&good, &shown, &s->config, VMAFGPU_MEMORY_HOST);
     bad = good.frame;
-    note(s, "pushes that are wrong");
+    note(s, "invalid pushes");
     REFUSED(c->context, vmafgpu_push(c->context, NULL, &bad), expected);
     REFUSED(c->context, vmafgpu_try_push(c->context, &bad, NULL), expected);
     bad.data[0] = NULL;
@@ -1201,9 +1201,9 @@ static void neighbour(sequence *s, int is_tail) {
     image other = shown;
     stored frame;
     vmafgpu_result result;
-    if (!has_place(s) || c->has_marred || !stored_make(&frame, &shown, &s->config, memory))
+    if (!has_place(s) || c->has_illegal || !stored_make(&frame, &shown, &s->config, memory))
         return;
-    note(s, "%s picture %d memory %d", is_tail ? "tail" : "seed", shown.picture, (int)memory);
+    note(s, "%s picture %d memory %d", is_tail ? "push_following" : "push_preceding", shown.picture, (int)memory);
     result =
         is_tail ? vmafgpu_push_following(c->context, &frame.frame) : vmafgpu_push_preceding(c->context, &frame.frame);
     other.side = DISTORTED;
@@ -1219,13 +1219,13 @@ static void neighbour(sequence *s, int is_tail) {
         c->seeds += !is_tail;
         c->tails += is_tail;
         clip_add(c, &shown, &other);
-        lent_taken(s);
+        acquired_accepted(s);
         keep(s, &frame, -1);
         s->base = s->base == BASE ? MAYBE_BASE : s->base;
     }
 }
 
-/* A plain context has seeds as pairs, and subsample counts from the first pair. */
+/* The plain context pushes preceding frames as pairs, so subsampling would select other pairs. */
 static void call_seed(sequence *s) {
     if (s->config.subsample == 1)
         neighbour(s, 0);
@@ -1235,9 +1235,9 @@ static void call_tail(sequence *s) {
     neighbour(s, 1);
 }
 
-/* ---- calls: lent memory ---- */
+/* ---- calls: acquired memory ---- */
 
-static void fill_lent(const vmafgpu_config *config, const vmafgpu_frame *frame, const image *shown) {
+static void fill_acquired(const vmafgpu_config *config, const vmafgpu_frame *frame, const image *shown) {
     const format f = format_of(config);
     for (int plane = 0; plane < format_planes(&f); plane++) {
         unsigned char *to = (unsigned char *)(uintptr_t)frame->data[plane];
@@ -1252,30 +1252,30 @@ static void lend_one(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_frame frames[2];
     vmafgpu_result result;
-    if (s->lent_count == MOST_LENT || c->count + s->lent_count > MOST_PAIRS - 9)
+    if (s->acquired_count == MOST_LENT || c->count + s->acquired_count > MOST_PAIRS - 9)
         return;
-    note(s, "lend, %d are lent", s->lent_count);
+    note(s, "acquire_pair, %d are acquired", s->acquired_count);
     result = vmafgpu_acquire_pair(c->context, &frames[0], &frames[1]);
     if (c->is_flushed || c->tails) {
         REFUSED(c->context, result, VMAFGPU_ERROR_STATE);
     } else if (s->uses_gpu && s->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST) {
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
-    } else if (!s->uses_gpu && s->lent_count >= 4) {
+    } else if (!s->uses_gpu && s->acquired_count >= 4) {
         CHECK_INT(result, VMAFGPU_AGAIN);
     } else if (result == VMAFGPU_AGAIN) {
-        CHECK(s->uses_gpu && s->lent_count > 0);
+        CHECK(s->uses_gpu && s->acquired_count > 0);
     } else if (DONE(s, result)) {
         for (int i = 0; i < 2; i++) {
             image shown;
             memset(&shown, 0, sizeof shown);
             shown.picture = draw(PICTURES);
             shown.side = i;
-            s->lent[s->lent_count].frame[i] = frames[i];
-            s->lent[s->lent_count].shown[i] = shown;
-            fill_lent(&s->config, &frames[i], &shown);
+            s->acquired[s->acquired_count].frame[i] = frames[i];
+            s->acquired[s->acquired_count].shown[i] = shown;
+            fill_acquired(&s->config, &frames[i], &shown);
         }
-        s->lent_count++;
-        total.lends++;
+        s->acquired_count++;
+        total.acquired_pairs++;
     }
 }
 
@@ -1284,27 +1284,27 @@ static void call_lend(sequence *s) {
         lend_one(s);
 }
 
-/* Pushes the oldest lent pair, or one of its frames and another. */
-static void call_push_lent(sequence *s) {
+/* Pushes the oldest acquired pair, or one of its frames with another frame. */
+static void call_push_acquired(sequence *s) {
     track *c = main_clip(s);
     const int replaced = one_in(4) ? draw(2) : -1, is_try = one_in(3);
     vmafgpu_frame frames[2];
     image shown[2];
     stored other;
-    if (!s->lent_count || !has_place(s))
+    if (!s->acquired_count || !has_place(s))
         return;
     memset(&other, 0, sizeof other);
     for (int i = 0; i < 2; i++) {
-        frames[i] = s->lent[0].frame[i];
-        shown[i] = s->lent[0].shown[i];
+        frames[i] = s->acquired[0].frame[i];
+        shown[i] = s->acquired[0].shown[i];
         if (i == replaced) {
             shown[i] = choose_image(s, i, VMAFGPU_MEMORY_HOST);
             stored_make(&other, &shown[i], &s->config, VMAFGPU_MEMORY_HOST);
             frames[i] = other.frame;
         }
     }
-    note(s, "%s lent pictures %d, %d, replaced %d", is_try ? "try_push" : "push", shown[0].picture, shown[1].picture,
-         replaced);
+    note(s, "%s acquired pictures %d, %d, replaced %d", is_try ? "try_push" : "push", shown[0].picture,
+         shown[1].picture, replaced);
     (void)pushed(s,
                  is_try ? vmafgpu_try_push(c->context, &frames[0], &frames[1])
                         : vmafgpu_push(c->context, &frames[0], &frames[1]),
@@ -1312,19 +1312,19 @@ static void call_push_lent(sequence *s) {
     stored_free(&other);
 }
 
-/* A lent pair out of turn is refused. */
-static void call_push_lent_wrong(sequence *s) {
+/* An acquired pair in the wrong order must be rejected. */
+static void call_push_acquired_wrong(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_result result;
-    if (s->lent_count < 2 || c->is_flushed || c->tails || is_excused(s, VMAFGPU_ERROR_DEVICE))
+    if (s->acquired_count < 2 || c->is_flushed || c->tails || is_excused(s, VMAFGPU_ERROR_DEVICE))
         return;
-    note(s, "push of lent frames out of turn");
-    result = vmafgpu_push(c->context, &s->lent[1].frame[0], &s->lent[1].frame[1]);
+    note(s, "push of acquired frames in the wrong order");
+    result = vmafgpu_push(c->context, &s->acquired[1].frame[0], &s->acquired[1].frame[1]);
     if (result != VMAFGPU_ERROR_UNREAD_SCORES)
         REFUSED(c->context, result, VMAFGPU_ERROR_ARGUMENT);
 }
 
-/* ---- calls: what comes of pairs ---- */
+/* ---- calls: scores and waits ---- */
 
 static void collect_scores(sequence *s, track *c, int most) {
     vmafgpu_score score;
@@ -1390,12 +1390,12 @@ static void reset_clip(sequence *s, track *c) {
 }
 
 static void call_reset(sequence *s) {
-    if (!one_in(s->lent_count ? 2 : 4) && main_clip(s)->count < MOST_PAIRS - 8)
+    if (!one_in(s->acquired_count ? 2 : 4) && main_clip(s)->count < MOST_PAIRS - 8)
         return;
     note(s, "reset");
     reset_clip(s, main_clip(s));
     free_kept(s, INT64_MAX, 1);
-    s->lent_count = 0;
+    s->acquired_count = 0;
     s->base = NO_BASE;
     s->map.state = 0;
 }
@@ -1436,7 +1436,7 @@ static void call_wait_on_stream(sequence *s) {
     track *c = main_clip(s);
     const vmafgpu_config *config = &s->config;
     vmafgpu_result result;
-    note(s, "wait_on_stream");
+    note(s, "stream_wait");
     result = vmafgpu_stream_wait(c->context, s->stream, one_in(2) ? -1 : draw(clip_pushed(c) + 1));
     if (config->gpu.devices || config->gpu.open_in_background)
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
@@ -1444,12 +1444,11 @@ static void call_wait_on_stream(sequence *s) {
         DONE_OR_LOST(s, result);
 }
 
-/* ---- calls: questions ---- */
+/* ---- calls: queries ---- */
 
-static void ask(track *c, question_kind kind, int first, int row, int column, vmafgpu_pool_method method,
-                double value) {
+static void ask(track *c, query_kind kind, int first, int row, int column, vmafgpu_pool_method method, double value) {
     if (c->asked < MOST_ASKED) {
-        question *q = &c->questions[c->asked++];
+        query *q = &c->queries[c->asked++];
         q->kind = kind;
         q->first = first;
         q->row = row;
@@ -1517,7 +1516,7 @@ static void call_pool(sequence *s) {
     } else {
         CHECK(is_refusal(c->context, result));
         CHECK(ready == 0 || (int)method == 4 || (is_range && (s->config.discard_scores || last >= ready)) ||
-              c->has_marred || has_failed(s) || is_out_of_memory(s));
+              c->has_illegal || has_failed(s) || is_out_of_memory(s));
     }
 }
 
@@ -1537,17 +1536,17 @@ static void call_percentile(sequence *s) {
 static void call_names(sequence *s) {
     vmafgpu *v = context_of(s);
     const vmafgpu_config *got = vmafgpu_get_config(v);
-    note(s, "names, numbers");
-    CHECK_INT(vmafgpu_column_count(v), vmafgpu_column_count(s->judge));
+    note(s, "names and numbers");
+    CHECK_INT(vmafgpu_column_count(v), vmafgpu_column_count(s->single_context));
     for (int i = 0; i < vmafgpu_column_count(v); i++) {
-        CHECK_STR(vmafgpu_column_name(v, i), vmafgpu_column_name(s->judge, i));
+        CHECK_STR(vmafgpu_column_name(v, i), vmafgpu_column_name(s->single_context, i));
         CHECK_INT(vmafgpu_column_index(v, vmafgpu_column_name(v, i)), i);
     }
     for (int i = -1; i < 4; i++)
-        CHECK_INT(vmafgpu_model_column(v, i), vmafgpu_model_column(s->judge, i));
+        CHECK_INT(vmafgpu_model_column(v, i), vmafgpu_model_column(s->single_context, i));
     CHECK(vmafgpu_column_name(v, INT32_MAX) == NULL && vmafgpu_column_name(v, -1) == NULL);
     CHECK_INT(vmafgpu_column_index(v, "none"), -1);
-    CHECK_INT(vmafgpu_preceding_count(v), vmafgpu_preceding_count(s->judge));
+    CHECK_INT(vmafgpu_preceding_count(v), vmafgpu_preceding_count(s->single_context));
     CHECK_INT(got->width, s->config.width);
     CHECK_INT(got->subsample, s->config.subsample);
     CHECK(vmafgpu_host_memory(v) > 0);
@@ -1567,7 +1566,7 @@ static void call_predict(sequence *s) {
     note(s, "predict");
     if (CHECK_INT(vmafgpu_predict(v, features, &score), VMAFGPU_OK)) {
         memcpy(got, score.values, sizeof(double) * (size_t)columns);
-        if (CHECK_INT(vmafgpu_predict(s->judge, features, &score), VMAFGPU_OK))
+        if (CHECK_INT(vmafgpu_predict(s->single_context, features, &score), VMAFGPU_OK))
             check_columns(v, got, score.values, "prediction", 0);
     }
     REFUSED(v, vmafgpu_predict(v, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
@@ -1614,9 +1613,9 @@ static void candidates_free(candidates *c) {
         stored_free(&c->frames[i]);
 }
 
-/* One pair in a plain context. */
-static int judge_pair(sequence *s, const image *previous, const image *reference, const image *distorted,
-                      vmafgpu_score *score) {
+/* Scores a pair in a plain context. */
+static int score_plain_pair(sequence *s, const image *previous, const image *reference, const image *distorted,
+                            vmafgpu_score *score) {
     const image *const shown[3] = { previous, reference, distorted };
     stored frames[3];
     vmafgpu_result result;
@@ -1624,8 +1623,8 @@ static int judge_pair(sequence *s, const image *previous, const image *reference
     for (int i = 0; i < 3; i++)
         if (shown[i])
             stored_make(&frames[i], shown[i], &s->single, VMAFGPU_MEMORY_HOST);
-    result =
-        vmafgpu_score_pair(s->judge, &frames[1].frame, &frames[2].frame, previous ? &frames[0].frame : NULL, score);
+    result = vmafgpu_score_pair(s->single_context, &frames[1].frame, &frames[2].frame,
+                                previous ? &frames[0].frame : NULL, score);
     for (int i = 0; i < 3; i++)
         stored_free(&frames[i]);
     return CHECK_INT(result, VMAFGPU_OK);
@@ -1637,8 +1636,8 @@ static void check_candidates(sequence *s, const candidates *c, const vmafgpu_sco
         memcpy(got[i], scores[i].values, sizeof(double) * (size_t)main_clip(s)->columns);
     for (int i = 0; i < c->count; i++) {
         vmafgpu_score expected;
-        if (judge_pair(s, c->has_previous ? &c->previous : NULL, &c->reference, &c->distorted[i], &expected)) {
-            check_columns(s->judge, got[i], expected.values, "candidate", i);
+        if (score_plain_pair(s, c->has_previous ? &c->previous : NULL, &c->reference, &c->distorted[i], &expected)) {
+            check_columns(s->single_context, got[i], expected.values, "candidate", i);
             total.singles++;
         }
     }
@@ -1659,7 +1658,7 @@ static void call_score_pair(sequence *s) {
         result = c.count == 1 && one_in(2)
                      ? vmafgpu_score_pair(v, &c.frames[1].frame, &distorted[0], previous, &scores[0])
                      : vmafgpu_score_candidates(v, &c.frames[1].frame, distorted, c.count, previous, scores);
-        if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu) {
+        if (result == VMAFGPU_ERROR_STATE && s->acquired_count && s->uses_gpu) {
             CHECK(is_refusal(v, result));
         } else if (check_done(s, result, has_device_frame(&c), __FILE__, __LINE__)) {
             s->base = NO_BASE;
@@ -1679,7 +1678,7 @@ static void call_score_wrong(sequence *s) {
     stored_make(&good, &shown, &s->config, VMAFGPU_MEMORY_HOST);
     for (int i = 0; i <= MOST_CANDIDATES; i++)
         many[i] = good.frame;
-    note(s, "single pairs that are wrong");
+    note(s, "invalid single pairs");
     REFUSED(v, vmafgpu_score_pair(v, NULL, &many[0], NULL, scores), VMAFGPU_ERROR_ARGUMENT);
     REFUSED(v, vmafgpu_score_pair(v, &many[0], NULL, NULL, scores), VMAFGPU_ERROR_ARGUMENT);
     REFUSED(v, vmafgpu_score_pair(v, &many[0], &many[0], NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
@@ -1692,7 +1691,7 @@ static void call_score_wrong(sequence *s) {
     stored_free(&good);
 }
 
-/* ---- calls: many contexts ---- */
+/* ---- calls: several contexts ---- */
 
 static void open_peers(sequence *s) {
     for (; s->clip_count < MOST_CLIPS; s->clip_count++) {
@@ -1723,7 +1722,7 @@ static void call_push_many(sequence *s) {
     vmafgpu_result result;
     int count;
     if ((s->uses_gpu && s->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST) || main_clip(s)->is_flushed ||
-        main_clip(s)->tails || s->lent_count || s->config.gpu.open_in_background || s->map.state || !has_place(s)) {
+        main_clip(s)->tails || s->acquired_count || s->config.gpu.open_in_background || s->map.state || !has_place(s)) {
         return;
     }
     open_peers(s);
@@ -1748,7 +1747,7 @@ static void call_push_many(sequence *s) {
             s->clips[i].is_unsure = 1;
         s->base = s->base == BASE ? MAYBE_BASE : s->base;
     } else {
-        pair_taken(s, &shown[0], &shown[1]);
+        pair_accepted(s, &shown[0], &shown[1]);
         for (int i = 1; i < count; i++) {
             clip_add(&s->clips[i], &shown[0], &shown[1 + i]);
             collect_scores(s, &s->clips[i], draw(3));
@@ -1762,7 +1761,7 @@ static void call_push_many(sequence *s) {
 
 /* ---- calls: edits ---- */
 
-/* A base in a context; config says how the frames lie. */
+/* Begins a base in a context. `config` contains the layout of the frames. */
 static vmafgpu_result begin_edits(vmafgpu *context, const image *const shown[4], const vmafgpu_config *config,
                                   int is_plain, const vmafgpu_memory *memory, vmafgpu_score *score) {
     stored frames[4];
@@ -1808,9 +1807,9 @@ static void call_edit_begin(sequence *s) {
         return;
     }
     if (result == VMAFGPU_AGAIN)
-        return; /* no frames */
+        return; /* the frames could not be made */
     s->base = NO_BASE;
-    if (result == VMAFGPU_ERROR_STATE && s->lent_count && s->uses_gpu)
+    if (result == VMAFGPU_ERROR_STATE && s->acquired_count && s->uses_gpu)
         return;
     if (!DONE_OR_LOST(s, result))
         return;
@@ -1829,7 +1828,7 @@ static void call_edit_begin(sequence *s) {
         check_columns(v, got, score.values, "base", 0);
 }
 
-/* Edits for the context and, in a plain format, for the editor. */
+/* Edits for the context, and in a plain format for the plain context `editor`. */
 typedef struct edits {
     int count, bad;
     vmafgpu_edit ours[MOST_EDITS], plain[MOST_EDITS];
@@ -1883,8 +1882,8 @@ static void fill_edit(sequence *s, edits *e, int i) {
     }
 }
 
-/* Makes one edit impossible. */
-static void spoil_edit(vmafgpu_edit *e, int most) {
+/* Makes an edit invalid. */
+static void make_invalid_edit(vmafgpu_edit *e, int most) {
     switch (draw(7)) {
     case 0: e->x = -1; break;
     case 1: e->width = 0; break;
@@ -1914,7 +1913,7 @@ static void edits_make(sequence *s, edits *e, int most, int may_be_bad) {
     }
     if (e->bad >= 0) {
         const void *data = e->ours[e->bad].data;
-        spoil_edit(&e->ours[e->bad], s->config.max_edit_size);
+        make_invalid_edit(&e->ours[e->bad], s->config.max_edit_size);
         e->plain[e->bad].x = e->ours[e->bad].x;
         e->plain[e->bad].y = e->ours[e->bad].y;
         e->plain[e->bad].width = e->ours[e->bad].width;
@@ -1940,7 +1939,7 @@ static void apply_edit(uint16_t *luma, const edits *e, int i) {
     }
 }
 
-/* The score of a whole changed frame, scored as a frame of a clip. */
+/* Compares the score of an edit with the score of the whole changed frame in a clip. */
 static void check_whole_frame(sequence *s, const uint16_t *luma, const double *got) {
     image changed = s->edited.distorted;
     const image *clip_images[3][2];
@@ -1959,18 +1958,18 @@ static void check_whole_frame(sequence *s, const uint16_t *luma, const double *g
         clip_images[count][0] = clip_images[count][1] = &s->edited.following;
         count++;
     }
-    CHECK_INT(vmafgpu_reset(s->judge), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_reset(s->single_context), VMAFGPU_OK);
     for (int i = 0; i < count; i++) {
         stored reference, distorted;
         stored_make(&reference, clip_images[i][0], &s->single, VMAFGPU_MEMORY_HOST);
         stored_make(&distorted, clip_images[i][1], &s->single, VMAFGPU_MEMORY_HOST);
-        CHECK_INT(vmafgpu_push(s->judge, &reference.frame, &distorted.frame), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(s->single_context, &reference.frame, &distorted.frame), VMAFGPU_OK);
         stored_free(&reference);
         stored_free(&distorted);
     }
-    CHECK_INT(vmafgpu_flush(s->judge), VMAFGPU_OK);
-    if (CHECK_INT(vmafgpu_score_at(s->judge, s->edited.has_previous, &score), VMAFGPU_OK))
-        check_columns(s->judge, got, score.values, "a whole frame", 0);
+    CHECK_INT(vmafgpu_flush(s->single_context), VMAFGPU_OK);
+    if (CHECK_INT(vmafgpu_score_at(s->single_context, s->edited.has_previous, &score), VMAFGPU_OK))
+        check_columns(s->single_context, got, score.values, "a whole frame", 0);
     total.edits++;
 }
 
@@ -1984,7 +1983,7 @@ static void check_edit_scores(const edits *e, const vmafgpu_edit_score *got, con
     }
 }
 
-/* What edits without a base, or a context without edits, return. Returns whether there is nothing more to do. */
+/* Checks the result of edits if there is no base or no support for edits. Returns whether this is the case. */
 static int has_no_base(sequence *s, vmafgpu_result result) {
     if (s->base == NO_BASE) {
         if (!is_excused(s, result))
@@ -2002,7 +2001,7 @@ static int has_no_base(sequence *s, vmafgpu_result result) {
     return 0;
 }
 
-/* Most edits have a base. */
+/* Begins a base before most edits. */
 static void need_base(sequence *s) {
     if (s->config.max_edit_size && s->base != BASE && !one_in(5))
         call_edit_begin(s);
@@ -2027,7 +2026,7 @@ static void call_edit_try(sequence *s) {
         check_edit_scores(&e, got, expected);
         total.tried += e.count;
         for (int i = 0; i < e.count; i++)
-            check_columns(s->judge, values + i * columns, expected_values + i * columns, "edit", i);
+            check_columns(s->single_context, values + i * columns, expected_values + i * columns, "edit", i);
         {
             const int i = draw(e.count);
             if (i != e.bad && !e.ours[i].skip_score && result == VMAFGPU_OK) {
@@ -2058,7 +2057,7 @@ static void call_edit_commit(sequence *s) {
         if (result == VMAFGPU_OK)
             memcpy(values, got.values, sizeof(double) * (size_t)main_clip(s)->columns);
         if (CHECK_INT(result, vmafgpu_edit_commit(s->editor, e.plain, e.count, &expected)) && result == VMAFGPU_OK) {
-            check_columns(s->judge, values, expected.values, "commit", 0);
+            check_columns(s->single_context, values, expected.values, "commit", 0);
             for (int i = 0; i < e.count; i++)
                 apply_edit(s->edited.luma, &e, i);
             check_whole_frame(s, s->edited.luma, values);
@@ -2160,7 +2159,7 @@ static void call_map_next(sequence *s) {
         check_map(s);
     }
     if (s->map.state == 1 && one_in(3)) {
-        note(s, "no map after all");
+        note(s, "no map");
         CHECK(vmafgpu_request_map(v, NULL, VMAFGPU_MEMORY_HOST) == VMAFGPU_OK || has_failed(s));
         s->map.state = 0;
     }
@@ -2175,7 +2174,7 @@ static void call_map_next(sequence *s) {
         s->map.state = 1;
 }
 
-/* Brings a map to host memory. */
+/* Copies a map to host memory. */
 static int fetch_map(sequence *s) {
     const size_t bytes = (size_t)map_bytes(s);
     if (s->map.memory.pinned) {
@@ -2187,7 +2186,7 @@ static int fetch_map(sequence *s) {
     return 1;
 }
 
-/* Compares a map, whose pair is done, with the blocks of the same pair as a base. */
+/* Compares a map with the blocks of a base of the same pair. */
 static void check_map(sequence *s) {
     const image *const shown[4] = { s->map.has_previous ? &s->map.previous : NULL, &s->map.reference, NULL,
                                     &s->map.distorted };
@@ -2197,7 +2196,7 @@ static void check_map(sequence *s) {
     if (s->map.state != 2)
         return;
     s->map.state = 0;
-    if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_marred)
+    if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_illegal)
         return;
     blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)vmafgpu_map_blocks(context_of(s), NULL, NULL));
     test_need(blocks != NULL, "memory");
@@ -2218,8 +2217,8 @@ static void *no_free_alloc(void *user, size_t size) {
     return malloc(size);
 }
 
-/* Makes one field of a config impossible. */
-static void spoil_config(vmafgpu_config *c, vmafgpu_model_config *model, vmafgpu_feature_config *feature) {
+/* Makes a field of a config invalid. */
+static void make_invalid_config(vmafgpu_config *c, vmafgpu_model_config *model, vmafgpu_feature_config *feature) {
     switch (draw(27)) {
     case 0: c->width = 15; return;
     case 1: c->width = 16385; return;
@@ -2260,9 +2259,9 @@ static void call_open_wrong(sequence *s) {
     vmafgpu *other = NULL;
     vmafgpu_result result;
     if (s->memory.fail_at)
-        return; /* it may fail in one of both */
-    spoil_config(&c, &model, &feature);
-    note(s, "open of a wrong config");
+        return; /* either context may fail */
+    make_invalid_config(&c, &model, &feature);
+    note(s, "open with an invalid config");
     result = vmafgpu_check_config(&c);
     if (!is_excused(s, result)) {
         CHECK(is_refusal(NULL, result));
@@ -2273,7 +2272,7 @@ static void call_open_wrong(sequence *s) {
     }
 }
 
-/* A context without frames predicts and does nothing else. */
+/* Tests a context without frames, which supports vmafgpu_predict() only. */
 static void call_no_frames(sequence *s) {
     static double features[MOST_COLUMNS], got[MOST_COLUMNS];
     const int columns = main_clip(s)->columns;
@@ -2296,8 +2295,8 @@ static void call_no_frames(sequence *s) {
         stored_free(&frame);
         if (CHECK_INT(vmafgpu_predict(other, features, &score), VMAFGPU_OK)) {
             memcpy(got, score.values, sizeof(double) * (size_t)columns);
-            CHECK_INT(vmafgpu_predict(s->judge, features, &score), VMAFGPU_OK);
-            check_columns(s->judge, got, score.values, "prediction", 0);
+            CHECK_INT(vmafgpu_predict(s->single_context, features, &score), VMAFGPU_OK);
+            check_columns(s->single_context, got, score.values, "prediction", 0);
         }
     }
     vmafgpu_close(other);
@@ -2347,7 +2346,7 @@ static void call_fault(sequence *s) {
         call_burst(s); /* so that pairs are in flight */
 }
 
-/* The next allocations fail; other threads than this one may allocate where GPUs are opened by threads. */
+/* Makes the next allocations fail. Skipped if other threads allocate, which open GPUs. */
 static void call_no_memory(sequence *s) {
     if (options.no_faults || s->config.gpu.open_in_background || s->config.gpu.devices || !one_in(4) ||
         s->memory.failed)
@@ -2364,9 +2363,9 @@ static const struct {
     void (*call)(sequence *);
     int weight;
 } calls[] = {
-    {call_push, 24},        {call_burst, 4},         {call_push_marred, 1}, {call_push_wrong, 1},  {call_push_many, 6},
-    {call_seed, 4},         {call_tail, 1},          {call_lend, 7},        {call_push_lent, 7},
-    {call_push_lent_wrong, 1},
+    {call_push, 24},        {call_burst, 4},         {call_push_illegal, 1}, {call_push_wrong, 1},  {call_push_many, 6},
+    {call_seed, 4},         {call_tail, 1},          {call_lend, 7},        {call_push_acquired, 7},
+    {call_push_acquired_wrong, 1},
     {call_next, 6},         {call_flush, 3},         {call_reset, 3},       {call_reusable, 3},    {call_wait, 4},
     {call_wait_on_stream, 1}, {call_score_at, 3},    {call_value_at, 3},    {call_pool, 3},        {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
@@ -2443,14 +2442,14 @@ static void print_config(const sequence *s) {
         printf("  feature %s %s\n", s->features[i].name, s->features[i].options ? s->features[i].options : "");
 }
 
-/* Opens the context and the plain ones. Returns 0 if both refuse the config, or a fault came in between. */
+/* Opens the context and the plain contexts. Returns 0 if both reject the config or a fault occurs. */
 static int open_contexts(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_config edits_too = s->single;
     vmafgpu_result result, plain;
     note(s, "open");
     total.opens++;
-    plain = vmafgpu_open(&s->judge, &s->single);
+    plain = vmafgpu_open(&s->single_context, &s->single);
     if (plain != VMAFGPU_OK) {
         vmafgpu *context = NULL;
         result = vmafgpu_check_config(&s->config);
@@ -2502,20 +2501,20 @@ static void begin_driver(void) {
     gpu_begin(&the_gpu, draw(3), draw(5), random_state);
 }
 
-/* Nothing is left in the driver. While a device is lost, what it holds goes with its context. */
+/* Checks for leaks in the driver. Objects of a lost device end with its context. */
 static void end_driver(sequence *s) {
     gpu *g = &the_gpu;
     if (s->stream)
         g->stream_destroy(s->stream);
-    /* HIP: a lost device cannot be made current again, and the simulation wants that where pinned memory is freed. */
-    if (!s->is_lost || !g->is_hip || strcmp(g->sim.report(), "hipHostFree: no such memory of the current context") != 0)
+    /* a lost HIP device cannot be made current, which the simulation requires to free pinned memory */
+    if (!s->is_lost || !g->is_hip ||
+        strcmp(g->sim.report(), "hipHostFree: no such allocation of the current context") != 0)
         CHECK_STR(g->sim.report(), "");
     if (!s->is_lost)
         gpu_end(g);
 }
 
-/* Makes the first device current again, as before each call, in case that the driver refused to do so for the
- * library. */
+/* Makes the first device current again, as before each call. After a fault, the library may have failed to do so. */
 static void restore_device(const sequence *s) {
     if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));
@@ -2553,9 +2552,9 @@ static void run_sequence(long run) {
     } else {
         vmafgpu_close(context_of(s));
     }
-    vmafgpu_close(s->judge);
+    vmafgpu_close(s->single_context);
     vmafgpu_close(s->editor);
-    note(s, "what is left");
+    note(s, "close, leaks");
     CHECK_INT(s->memory.live, 0);
     if (has_gpu) {
         const int was_hit = has_failed(s);
@@ -2573,7 +2572,7 @@ static void run_sequence(long run) {
     free(s->edited.luma);
     content_free();
     if (test_failed > failed) {
-        printf("  again: fuzz_api --seed %llu --only %ld", (unsigned long long)options.seed, run);
+        printf("  repeat: fuzz_api --seed %llu --only %ld", (unsigned long long)options.seed, run);
         if (has_gpu)
             printf(" --backend %s --driver %s --kernels %s", options.backend, options.driver, options.kernels);
         printf("\n");
@@ -2586,16 +2585,16 @@ static void run_sequence(long run) {
 
 /* ---- the program ---- */
 
-/* Says which sequence it was that a sanitizer or a signal ended. */
-static void say_where(void) {
+/* Prints which sequence was ended by a sanitizer or a signal. */
+static void print_sequence(void) {
     if (current) {
-        fprintf(stderr, "fuzz_api died at [%s]; again: --seed %llu --only %ld\n", test_where,
+        fprintf(stderr, "fuzz_api was ended at [%s]; repeat: --seed %llu --only %ld\n", test_where,
                 (unsigned long long)options.seed, current->run);
     }
 }
 
 static void on_signal(int number) {
-    say_where();
+    print_sequence();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -2607,7 +2606,7 @@ void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak)
 static void watch(void) {
 #if defined(__GNUC__) && !defined(_WIN32)
     if (__sanitizer_set_death_callback) {
-        __sanitizer_set_death_callback(say_where);
+        __sanitizer_set_death_callback(print_sequence);
         return;
     }
 #endif
@@ -2683,11 +2682,11 @@ int main(int argc, char **argv) {
     }
     run_all();
     printf("fuzz_api: seed %llu, runs %ld to %ld, %s: %ld calls, %ld opens (%ld refused, %ld on a GPU), %ld pushes, "
-           "%ld lent, "
+           "%ld acquired, "
            "%ld refused calls, %ld faults, %ld pairs lost\n",
            (unsigned long long)options.seed, options.first, options.first + total.runs - 1,
            has_gpu ? options.driver : "CPU", total.calls, total.opens, total.refused_opens, total.on_gpu, total.pushes,
-           total.lends, total.refused, total.faults, total.lost);
+           total.acquired_pairs, total.refused, total.faults, total.lost);
     printf("fuzz_api: compared %ld pairs of clips, %ld single pairs, %ld edits, %ld of them with whole frames, %ld "
            "maps; %ld differences\n",
            total.pairs, total.singles, total.tried, total.edits, total.maps, test_failed);

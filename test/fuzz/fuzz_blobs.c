@@ -1,6 +1,6 @@
-/* Property: whatever LZMA's stream, container or text holds, nothing outside of it is read and nothing outside of
- * its room is written; what is taken has just the size that was said. The first byte says which, and how large what
- * comes out is. This file looks inside, so that it has the implementation, all of it private. */
+/* Property: for any LZMA stream, container or text, no byte outside of the input is read, and no byte outside of the
+ * output buffer is written. Accepted data has the stated size. The first byte of the input selects the kind and the
+ * size of the output. This file contains the implementation, as it calls internal functions. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_NO_SIMD
 #define VMAFGPU_IMPLEMENTATION
@@ -29,14 +29,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
     memset(blobs, 0, sizeof *blobs);
-    if (data[0] & 1) { /* a stream: its checksum is right */
+    if (data[0] & 1) { /* a stream with the right checksum */
         blobs[0].packed = data + 1;
         blobs[0].packed_size = (uint32_t)(size - 1);
         blobs[0].size = (uint32_t)(data[0] >> 3) << (data[0] >> 1 & 3) * 4;
         blobs[0].crc = vmafgpu__crc32(data + 1, size - 1);
         blobs[0].at = data[0] >> 1 & 1 ? 5 : 0;
         unpack(&v, blobs, 0);
-    } else { /* a container: that of its entries, and of three blobs in four, is right */
+    } else { /* a container: the checksums of the entries and of three blobs of four are right */
         vmafgpu__image image;
         uint8_t *copy = (uint8_t *)malloc(size);
         uint32_t count, crc;

@@ -1,9 +1,8 @@
-/* Property: whatever calls a program makes, in whatever order, the library with libvmaf's functions returns 0 or a
- * negative errno, takes a pair of pictures or leaves both to the caller, returns a figure twice alike, and leaks
- * nothing.
+/* Property: any sequence of calls of the library with the functions of libvmaf returns 0 or a negative errno and leaks
+ * nothing. A call takes ownership of both pictures of a pair or of none. Reading a value twice gives the same value.
  *
- * The input: calls, one behind the other. The first byte of each is an index of `calls`, those behind it are its
- * arguments; where the input ends, arguments are 0. */
+ * The input is a list of calls. The first byte of each is an index of `calls`, and the next bytes are its arguments.
+ * After the end of the input, arguments are 0. */
 #include <libvmaf/libvmaf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,12 +17,12 @@ typedef struct state {
     const uint8_t *at;
     size_t left;
     VmafContext *contexts[CONTEXTS];
-    unsigned next[CONTEXTS]; /* index of the pair to come */
+    unsigned next[CONTEXTS]; /* index of the next pair */
     int pools[CONTEXTS];     /* number of the latest vmaf_preallocate_pictures(); 0: none */
     VmafModel *models[MODELS];
     VmafModelCollection *collections[MODELS];
     VmafPicture pictures[PICTURES];
-    int homes[PICTURES]; /* the pool that a picture is from; 0: none */
+    int homes[PICTURES]; /* the pool of a picture; 0: none */
     VmafFeatureDictionary *dictionaries[DICTIONARIES];
     int pool_count;
 } state;
@@ -62,7 +61,7 @@ static const char *name(state *s) {
     return ONE_OF(s, names);
 }
 
-/* Most often the pair to come, else one at the end of a range. */
+/* Returns the index of the next pair in most cases, otherwise a limit of a range. */
 static unsigned index_of(state *s, unsigned next) {
     static const unsigned numbers[] = { 0, 1, 2, 5, 4095, 4096, 0x7fffffffu, 0x80000000u, 0xffffffffu };
     unsigned choice = byte(s);
@@ -134,7 +133,7 @@ static void call_use_model(state *s) {
                                            : vmaf_use_features_from_model(c, s->models[m]));
 }
 
-/* A dictionary is taken by the calls that it is given to, if they succeed. */
+/* The function takes ownership of the dictionary if it succeeds. */
 static void call_use_feature(state *s) {
     static const char *const features[] = { "vif",        "adm",      "motion", "psnr",   "ciede",
                                             "float_ssim", "psnr_hvs", "cambi",  "nothing" };
@@ -172,7 +171,7 @@ static void call_free(state *s) {
 }
 
 static void fill(state *s, VmafPicture *p) {
-    unsigned seed = byte(s), mask = byte(s) ? (1u << p->bpc) - 1 : 0xffff; /* seldom more than the depth allows */
+    unsigned seed = byte(s), mask = byte(s) ? (1u << p->bpc) - 1 : 0xffff; /* rarely exceeds the bit depth */
     for (int i = 0; i < 3; i++) {
         for (unsigned y = 0; y < p->h[i]; y++) {
             unsigned char *row = (unsigned char *)p->data[i] + (ptrdiff_t)y * p->stride[i];
@@ -218,7 +217,7 @@ static void call_preallocate(state *s) {
         s->pools[i] = ++s->pool_count;
 }
 
-/* The call waits for a picture where all are in use, so that the program must not have all of them. */
+/* Fetches a picture from a pool, unless all are in use: then the call would wait. */
 static void call_fetch(state *s) {
     int i, k = (int)(byte(s) % PICTURES), used = 0;
     VmafContext *c = context(s, &i);
@@ -236,7 +235,7 @@ static void call_fetch(state *s) {
     }
 }
 
-/* Reads two pictures. Once in a while both are one, by their address or by a copy, or one has fields that are wrong. */
+/* Reads two pictures. In some cases both are the same picture or a copy of it, or one has invalid fields. */
 static void call_read(state *s) {
     int i, a = (int)(byte(s) % PICTURES), b = (int)(byte(s) % PICTURES);
     VmafContext *c = context(s, &i);
@@ -263,7 +262,7 @@ static void call_read(state *s) {
     }
 }
 
-/* A pair of new pictures that ought to be taken: else most sequences would come to nothing. */
+/* Reads a valid pair of new pictures, without which most sequences would score nothing. */
 static void call_read_new(state *s) {
     int i;
     VmafContext *c = context(s, &i);
@@ -350,7 +349,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ONE_OF(&s, calls)(&s);
     for (int i = 0; i < CONTEXTS; i++)
         close_context(&s, i);
-    for (int i = 0; i < PICTURES; i++) /* some are from pools of contexts that are closed */
+    for (int i = 0; i < PICTURES; i++) /* some belong to pools of closed contexts */
         unref(&s, i);
     for (int i = 0; i < MODELS; i++) {
         vmaf_model_destroy(s.models[i]);

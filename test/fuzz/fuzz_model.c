@@ -1,5 +1,5 @@
-/* Property: whatever a model file holds, it is refused with a sentence, or read; and a model that was read scores a
- * pair or is refused with a sentence by vmafgpu_open(). */
+/* Property: any model file is read or rejected with a message. vmafgpu_open() accepts a model that was read, and scores
+ * a pair, or rejects it with a message. */
 #include "../../vmafgpu.h"
 #include <stdlib.h>
 #include <string.h>

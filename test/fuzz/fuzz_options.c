@@ -1,8 +1,8 @@
-/* Property: whatever names, options and numbers a config holds, vmafgpu_open() gives a context that scores a pair, or
- * an error with a sentence.
+/* Property: for any names, options and numbers in a config, vmafgpu_open() returns a context that scores a pair, or an
+ * error with a message.
  *
- * The input: a line of numbers (width height depth bytes chroma layout subsample discard), then lines that begin with
- * "f " (feature NAME OPTIONS) or "m " (model VERSION NAME OPTIONS); words are separated by a space. */
+ * The input is a line of numbers (width height depth bytes chroma layout subsample discard), then lines that begin with
+ * "f " (feature NAME OPTIONS) or "m " (model VERSION NAME OPTIONS). Words are separated by a space. */
 #include "../../vmafgpu.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +23,14 @@ static char *word(char **rest) {
     return *start ? start : NULL;
 }
 
-/* Left alone where it is out of range, brought to a small size where it is not: to one that is large enough for CAMBI,
- * or to less. */
+/* Reduces a width or height to a small value, which may or may not be large enough for CAMBI. Values out of range are
+ * returned unchanged. */
 static int small(int side) {
     return side < LARGE ? (side > SIDE ? SIDE : side) : side <= 16384 ? LARGE + side % (LARGEST - LARGE + 1) : side;
 }
 
 static void score(vmafgpu *context) {
-    static unsigned char plane[LARGEST * LARGEST * 4]; /* words, and of chroma two in one */
+    static unsigned char plane[LARGEST * LARGEST * 4]; /* 2 bytes per sample; 2 interleaved chroma samples */
     vmafgpu_frame frame;
     vmafgpu_score out;
     double value;

@@ -1,6 +1,6 @@
-/* Property: whatever a y4m or raw file holds, reading it ends in frames of the size it claims or in one sentence; and
- * a frame that was read can be scored or is refused (tried now and then: it takes long). The last byte says what kind
- * of file it is. */
+/* Property: any y4m or raw file is read as frames of the stated size, or rejected with one message. Frames that were
+ * read can be scored or are rejected, which is tested for some inputs only, as it is slow. The last byte of the input
+ * selects the kind of file. */
 #include "../../examples/tool/video.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct bytes {
     size_t left;
 } bytes;
 
-/* Hands out pieces of uneven size, as a pipe does. */
+/* Returns parts of different sizes, as a pipe does. */
 static ptrdiff_t read_bytes(void *user, void *buffer, size_t size) {
     bytes *b = (bytes *)user;
     size_t count = size < 1000 ? size : 1000;

@@ -1,14 +1,14 @@
 /* Runs random cases (cases.h) on AVX2, AVX-512 or NEON, on several threads and on GPUs, and compares each with plain C
- * on one thread: all columns must be equal bit for bit, or both must refuse with the same result.
+ * on one thread. All columns must be equal, bit for bit, or both must fail with the same result.
  *
  *     levels [--seed S] [--first N] [--cases N] [--seconds N] [--gpu BACKEND,DRIVER,KERNELS[,PIXELS]]... [--no-cpu]
  *     levels --seed S --only N [--keep FOLDER]
  *
  *   --seed      default: a fresh seed, which is printed
  *   --cases     default 300; no limit with --seconds
- *   --gpu       compares a GPU, too. BACKEND is cuda or hip, DRIVER is the driver's library (empty: the one
- *               of the system), KERNELS is a file (empty: where vmafgpu.h looks). The GPU skips cases of more than
- *               PIXELS luma samples in all frames together
+ *   --gpu       also compares a GPU. BACKEND is cuda or hip. DRIVER is the driver library (empty: that of the system).
+ *               KERNELS is a file (empty: the default of vmafgpu.h). The GPU skips cases with more than PIXELS luma
+ *               samples in all frames together
  *   --no-cpu    compares GPUs only
  *   --only      runs one case and prints all differences and the command line for the tool; --keep writes its clips
  *
@@ -33,7 +33,7 @@ typedef struct gpu {
     long pixels; /* 0: any */
     int is_simulated;
     simulated_gpu sim;
-    vmafgpu *first; /* of a real GPU: while this context is open, others open quickly */
+    vmafgpu *first; /* real GPU: a context that stays open, so that others open quickly */
 } gpu;
 
 static gpu gpus[GPUS];
@@ -82,7 +82,7 @@ static int failed_at(outcome *o, vmafgpu_result result, const char *step, const 
     return result != VMAFGPU_OK;
 }
 
-/* Fails if the GPU gave up and left its work to the CPU. */
+/* Stores an error if the GPU failed and the CPU took over. */
 static int gave_up(outcome *o, const vmafgpu_config *config, const vmafgpu *context) {
     if (config->backend == VMAFGPU_BACKEND_CPU || vmafgpu_backend_note(context)[0] == 0)
         return 0;
@@ -110,7 +110,7 @@ static outcome run_case(const fuzz_case *c, const film *f, const vmafgpu_config 
         o.scores = scores_of(context);
         keep_names(&o, context);
         o.aggregate_count = vmafgpu_aggregate_count(context);
-        test_need(o.aggregate_count <= AGGREGATES, "more aggregates than there is room for");
+        test_need(o.aggregate_count <= AGGREGATES, "too many aggregates");
         for (int i = 0; i < o.aggregate_count; i++)
             vmafgpu_aggregate(context, i, &o.aggregates[i]);
     }
@@ -125,7 +125,7 @@ static int is_equal(double a, double b) {
     return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Returns how many values differ. Writes the names of their columns, and the first difference with both values. */
+/* Returns the number of values that differ. Writes the names of their columns, and the first difference. */
 static long compare_values(const outcome *got, const outcome *expected, char *columns, size_t size, char *first,
                            size_t first_size) {
     const scores *g = &got->scores, *e = &expected->scores;
@@ -210,12 +210,13 @@ static void run_cpu(const fuzz_case *c, const film *f, vmafgpu_config config, co
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         outcome got;
         char way[64];
-        if (masks[i] == ALL_OFF && c->number % 4) /* plain C with threads: seldom, since it takes longest */
+        if (masks[i] == ALL_OFF && c->number % 4) /* plain C with threads is slow: in one case of four */
             continue;
         config.cpumask = masks[i];
         config.threads = 1 + (c->threads + (int)i) % 7;
         got = run_case(c, f, &config);
-        if (got.result != VMAFGPU_OK || strcmp(got.level, last) != 0) { /* without AVX-512 two masks are one level */
+        if (got.result != VMAFGPU_OK ||
+            strcmp(got.level, last) != 0) { /* without AVX-512, two masks select the same level */
             snprintf(way, sizeof way, "%s", got.result != VMAFGPU_OK ? "cpu" : got.level);
             if (is_verbose)
                 printf("cpumask %u, %d threads\n", config.cpumask, config.threads);
@@ -242,7 +243,7 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
     config.gpu.batch = c->threads % 3; /* the default, 1, 2 */
     if (g->is_simulated) {
         config.gpu.vif_arithmetic =
-            c->threads % 2 + 1; /* a real driver would have to compile what its card does not choose */
+            c->threads % 2 + 1; /* not the default of the card, which the driver would have to compile */
         g->sim.reset();
         g->sim.set_order((int)(c->number % 3), (int)(c->number % 5), c->seed ^ c->number);
     }
@@ -256,7 +257,7 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
     outcome_free(&got);
 }
 
-/* All frames are in host memory; test_gpu.c has the other kinds. */
+/* Runs a case on all levels and GPUs. Frames are in host memory; test_gpu.c tests the other kinds. */
 static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
     vmafgpu_model_config models[FUZZ_MODELS];
     vmafgpu_feature_config features[FUZZ_FEATURES];
@@ -299,7 +300,8 @@ static void add_gpu(char *text) {
         if (parts[i])
             *parts[i]++ = 0;
     }
-    test_need(parts[2] && (!strcmp(text, "cuda") || !strcmp(text, "hip")), "--gpu takes cuda or hip,DRIVER,KERNELS");
+    test_need(parts[2] && (!strcmp(text, "cuda") || !strcmp(text, "hip")),
+              "--gpu requires BACKEND,DRIVER,KERNELS; BACKEND is cuda or hip");
     g->name = text;
     g->backend = strcmp(text, "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
     g->driver = parts[1];
@@ -362,7 +364,7 @@ int main(int argc, char **argv) {
             has_cpu = 0;
             continue;
         }
-        test_need(value != NULL, "an option that is unknown or lacks its value; see the head of levels.c");
+        test_need(value != NULL, "unknown option or missing value; see the top of levels.c");
         i++;
         if (strcmp(argv[i - 1], "--seed") == 0) {
             seed = strtoull(value, NULL, 10);
@@ -381,7 +383,7 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i - 1], "--gpu") == 0) {
             add_gpu(value);
         } else {
-            test_need(0, "an option that is unknown; see the head of levels.c");
+            test_need(0, "unknown option; see the top of levels.c");
         }
     }
     cases = cases ? cases : seconds > 0 ? UINT64_MAX : 300;
@@ -396,7 +398,7 @@ int main(int argc, char **argv) {
     }
     if (!is_verbose) {
         tally_print(&kinds);
-        printf("seed %llu, cases %llu to %llu: %ld values compared; `levels --seed %llu --only N` runs one again\n",
+        printf("seed %llu, cases %llu to %llu: %ld values compared; `levels --seed %llu --only N` repeats one\n",
                (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1),
                compared_values, (unsigned long long)seed);
     }

@@ -1,26 +1,26 @@
-/* Runs random cases (cases.h) with libvmaf's tool in plain C (--cpumask 255) and with ours, and compares whole reports
- * byte for byte, except for version and fps.
+/* Runs random cases (cases.h) with the tool of libvmaf in plain C (--cpumask 255) and with our tool. Compares the
+ * reports byte for byte, except version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
  *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER
  *
- *   --vmaf17   libvmaf 3.2.0's tool with -Denable_float=true and "%.17g" for each "%.6f" and "%.16f" in
- *              libvmaf/src/output.c: it prints the same digits as ours with --precision max
- *   --vmaf     the same tool with output.c unchanged; a third of the cases then compares default reports, too
+ *   --vmaf17   the tool of libvmaf 3.2.0, built with -Denable_float=true, with "%.17g" instead of "%.6f" and "%.16f" in
+ *              libvmaf/src/output.c: it prints the same digits as our tool with --precision max
+ *   --vmaf     the same tool with output.c unchanged; then a third of the cases also compares default reports
  *   --seed     default: a fresh seed, which is printed
  *
- * Each case ends as one of
- *   equal
- *   refused    by both
- *   known      differs where the manual of vmafgpu.h says that libvmaf reads outside of its buffers
- *   declined   ours refuses what the manual says that it refuses
- *   unsteady   differs, and libvmaf's own report depends on uninitialised memory (MALLOC_PERTURB_)
- *   crash      libvmaf's tool ends by a signal, and ours does not
+ * Each case has one of these results:
+ *   equal      the reports are equal
+ *   refused    both tools reject the case
+ *   known      the reports differ; the manual of vmafgpu.h documents that libvmaf reads outside of its buffers here
+ *   declined   our tool rejects the case, as the manual documents
+ *   unsteady   the reports differ, and that of libvmaf depends on uninitialised memory (MALLOC_PERTURB_)
+ *   crash      only the tool of libvmaf is ended by a signal
  *   differ     the reports differ
- *   theirs     libvmaf refuses, ours scores
- *   ours       libvmaf scores, ours refuses and the manual does not say so
- *   FAILED     ours ends by a signal
- * The exit status is 0 if no case ends as one of the last four. */
+ *   accepted   libvmaf rejects the case, our tool scores it
+ *   rejected   libvmaf scores the case, our tool rejects it, and the manual does not document that
+ *   FAILED     our tool is ended by a signal
+ * The exit status is 0 if no case has one of the last four results. */
 #if !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700
 #endif
@@ -57,7 +57,7 @@ typedef struct run {
     const char *perturb; /* MALLOC_PERTURB_, or NULL */
     char report[PATH_SIZE], log[PATH_SIZE];
     pid_t process;
-    int status; /* of exit, or -signal */
+    int status; /* exit status, or minus the signal number */
 } run;
 
 static void start(run *r, const char *tool, const char *arguments, const char *name, const char *perturb) {
@@ -96,7 +96,7 @@ static void wait_for(run *r) {
     test_need(r->status != 127, "a tool could not be started");
 }
 
-/* Whether a tool ended by a signal, also if a shell script runs it. */
+/* Whether a tool was ended by a signal, also if a shell script ran it. */
 static int is_crash(int status) {
     return status < 0 || status == 134 || status == 139;
 }
@@ -112,11 +112,11 @@ static void last_words(const run *r, char *out, size_t size) {
     free(text);
 }
 
-/* ---- differences that the manual of vmafgpu.h names ---- */
+/* ---- differences that the manual of vmafgpu.h documents ---- */
 
-/* Whether the manual says that ours refuses this, though libvmaf scores it. */
+/* Whether the manual documents that our tool rejects a case that libvmaf scores. */
 static int is_declined(const char *message) {
-    static const char *const sentences[] = {
+    static const char *const messages[] = {
         "too large for fixed point",
         "excludes all samples",
         "has no table for this view",
@@ -127,10 +127,10 @@ static int is_declined(const char *message) {
         "frames are too small",
         "chroma planes are too small",
         "for a filter of",
-        "source and encode sizes do not match", /* libvmaf's threads lose this error of a second cambi */
+        "source and encode sizes do not match", /* the threads of libvmaf lose this error of a second cambi */
     };
-    for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
-        if (strstr(message, sentences[i]))
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
+        if (strstr(message, messages[i]))
             return 1;
     return 0;
 }
@@ -142,7 +142,7 @@ static int is_word_of(const char *list, const char *word, size_t length) {
     return 0;
 }
 
-/* Returns how many columns have one of these parts in their names; *all is the number of columns. */
+/* Returns the number of columns with one of these parts in their names; *all is the number of columns. */
 static int columns_with(const char *columns, const char *part, const char *other, int *all) {
     int count = 0;
     *all = 0;
@@ -155,7 +155,7 @@ static int columns_with(const char *columns, const char *part, const char *other
     return count;
 }
 
-/* Whether libvmaf's reader of y4m files takes chroma rows of another length, and loses its place in the file. */
+/* Whether the y4m reader of libvmaf assumes another length of chroma rows, and reads from wrong positions. */
 static int is_misread(const fuzz_case *c) {
     const int is_odd = (c->width & 1) || (c->chroma == 420 && (c->height & 1));
     return c->is_y4m && (c->chroma == 420 || c->chroma == 422) && is_odd;
@@ -194,27 +194,27 @@ static const char *known(const fuzz_case *c, const char *arguments, const char *
 
 /* ---- one case ---- */
 
-typedef struct question {
+typedef struct comparison {
     const fuzz_case *c;
-    char base[FUZZ_ARGUMENTS + 1200]; /* clips and what both tools take */
-} question;
+    char base[FUZZ_ARGUMENTS + 1200]; /* clips and arguments of both tools */
+} comparison;
 
-static void ask_theirs(run *r, const question *q, const char *tool, const char *format, const char *name,
+static void ask_theirs(run *r, const comparison *q, const char *tool, const char *format, const char *name,
                        const char *perturb) {
     char arguments[FUZZ_ARGUMENTS + 1400];
     snprintf(arguments, sizeof arguments, "%s --cpumask 255 --%s", q->base, format);
     start(r, tool, arguments, name, perturb);
 }
 
-static void ask_ours(run *r, const question *q, const char *format, const char *name, int has_all_digits) {
+static void ask_ours(run *r, const comparison *q, const char *format, const char *name, int has_all_digits) {
     char arguments[FUZZ_ARGUMENTS + 1400];
     snprintf(arguments, sizeof arguments, "%s --cpumask %u --gpumask 1%s --%s", q->base, q->c->cpumask,
              has_all_digits ? " --precision max" : "", format);
     start(r, our_tool, arguments, name, NULL);
 }
 
-static void count_as(const question *q, const char *kind, const char *detail, const char *example) {
-    static const char failures[] = "differ theirs ours FAILED";
+static void count_as(const comparison *q, const char *kind, const char *detail, const char *example) {
+    static const char failures[] = "differ accepted rejected FAILED";
     char name[TALLY_NAME], clip_text[128], text[TALLY_TEXT];
     snprintf(name, sizeof name, "%s%s%.150s", kind, detail[0] ? ": " : "", detail);
     fuzz_case_describe(q->c, clip_text, sizeof clip_text);
@@ -228,8 +228,8 @@ static void count_as(const question *q, const char *kind, const char *detail, co
         printf("%s: %s\n", name, example);
 }
 
-/* Runs both tools once more, with reports in JSON, and names the columns that differ. */
-static void name_columns(const question *q, char *columns, size_t size, char *first, size_t first_size) {
+/* Runs both tools again, with reports in JSON, and lists the columns that differ. */
+static void name_columns(const comparison *q, char *columns, size_t size, char *first, size_t first_size) {
     run theirs, ours;
     char *a, *b;
     ask_theirs(&theirs, q, vmaf17, "json", "theirs.json", NULL);
@@ -245,8 +245,8 @@ static void name_columns(const question *q, char *columns, size_t size, char *fi
     free(b);
 }
 
-/* Whether libvmaf's report depends on memory that it did not write. */
-static int is_unsteady(const question *q, const char *report) {
+/* Whether the report of libvmaf depends on uninitialised memory. */
+static int is_unsteady(const comparison *q, const char *report) {
     static const char *const patterns[] = { "0", "7", "255" };
     int differs = 0;
     for (size_t i = 0; !differs && i < sizeof patterns / sizeof patterns[0]; i++) {
@@ -261,7 +261,7 @@ static int is_unsteady(const question *q, const char *report) {
     return differs;
 }
 
-static void explain(const question *q, const char *arguments, const char *theirs, const char *ours) {
+static void explain(const comparison *q, const char *arguments, const char *theirs, const char *ours) {
     char columns[1024], first[400];
     const char *why;
     name_columns(q, columns, sizeof columns, first, sizeof first);
@@ -285,7 +285,7 @@ static int same_in_any_order(const char *a, const char *b) {
 }
 
 /* Compares the default reports, which have six digits. Returns whether they are equal. */
-static int compare_default(const question *q) {
+static int compare_default(const comparison *q) {
     run theirs, ours;
     char *a, *b, first[500] = "no report";
     int same;
@@ -307,10 +307,10 @@ static int compare_default(const question *q) {
     return same;
 }
 
-static void compare_reports(const question *q, const char *arguments, const run *theirs, const run *ours) {
+static void compare_reports(const comparison *q, const char *arguments, const run *theirs, const run *ours) {
     char *a = report_mask(read_text(theirs->report)), *b = report_mask(read_text(ours->report));
     if (!a || !b)
-        count_as(q, "differ", "no report", a ? "ours" : "libvmaf's");
+        count_as(q, "differ", "no report", a ? "rejected" : "libvmaf's");
     else if (strcmp(a, b) != 0 && !(q->c->tool_threads && same_in_any_order(a, b)))
         explain(q, arguments, a, b);
     else if (!vmaf6 || !q->c->default_format[0] || compare_default(q))
@@ -325,7 +325,7 @@ static void run_case(const fuzz_case *c) {
     const char *extension = c->is_y4m ? "y4m" : "yuv";
     char arguments[FUZZ_ARGUMENTS], names[2][16], they_say[400], we_say[400], both[900], masked[160];
     film f = fuzz_case_film(c);
-    question q;
+    comparison q;
     run theirs, ours;
     q.c = c;
     for (int side = 0; side < 2; side++) {
@@ -353,9 +353,9 @@ static void run_case(const fuzz_case *c) {
         count_as(&q, "refused", "", "");
     } else if (ours.status == 0) {
         tally_message(masked, sizeof masked, they_say);
-        count_as(&q, is_misread(c) ? "known" : "theirs", masked, both);
+        count_as(&q, is_misread(c) ? "known" : "accepted", masked, both);
     } else {
-        count_as(&q, is_declined(we_say) ? "declined" : "ours", masked, both);
+        count_as(&q, is_declined(we_say) ? "declined" : "rejected", masked, both);
     }
 }
 
@@ -387,10 +387,10 @@ int main(int argc, char **argv) {
             cases = 1;
             is_verbose = 1;
         } else {
-            test_need(0, "an option that is unknown; see the head of peer.c");
+            test_need(0, "unknown option; see the top of peer.c");
         }
     }
-    test_need(argc % 2 == 1 && vmaf17 && our_tool, "needs --vmaf17 and --ours; see the head of peer.c");
+    test_need(argc % 2 == 1 && vmaf17 && our_tool, "--vmaf17 and --ours are required; see the top of peer.c");
     test_need(mkdir(folder, 0777) == 0 || access(folder, W_OK) == 0, folder);
     cases = cases ? cases : seconds > 0 ? UINT64_MAX : 300;
     printf("peer: --seed %llu --first %llu\n", (unsigned long long)seed, (unsigned long long)first);
@@ -402,7 +402,7 @@ int main(int argc, char **argv) {
     }
     if (!is_verbose) {
         tally_print(&kinds);
-        printf("seed %llu, cases %llu to %llu: %ld figures and %ld default reports compared; --only N runs one again\n",
+        printf("seed %llu, cases %llu to %llu: %ld figures and %ld default reports compared; --only N repeats one\n",
                (unsigned long long)seed, (unsigned long long)first, (unsigned long long)(first + done - 1),
                figures_compared, default_reports);
     }

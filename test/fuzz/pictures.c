@@ -1,4 +1,4 @@
-/* Makes the clips of random cases: see cases.h. It uses integers only, so every machine makes the same samples. */
+/* Makes the clips of random cases, see cases.h. Uses integers only, so all machines make the same samples. */
 #include "cases.h"
 
 #define FUZZ_NAME(name) #name,
@@ -13,12 +13,12 @@ typedef struct painter {
     const fuzz_case *c;
     uint32_t seed;
     int move_x, move_y;   /* per frame, in luma samples */
-    int cell_x, cell_y;   /* of chequers and stripes */
-    int low, high, noise; /* levels of 16 bits; noise is the largest deviation, or 0 */
+    int cell_x, cell_y;   /* size of the cells of chequers and stripes */
+    int low, high, noise; /* 16-bit values; noise is the maximum deviation, or 0 */
     const film *natural;
 } painter;
 
-/* Returns a clip of test/golden/real, which it reads once. */
+/* Returns a clip of test/golden/real. It is read at the first call. */
 static const film *natural_film(int which) {
     static const char *const paths[2] = { "test/golden/real/seek_8b.squeezed", "test/golden/real/c422_10b.squeezed" };
     static film films[2];
@@ -50,7 +50,7 @@ static painter painter_of(const fuzz_case *c, uint32_t seed) {
     return p;
 }
 
-/* Smooth noise of 16 bits, bilinear on a grid of `step` samples. */
+/* Returns 16-bit smooth noise, interpolated between grid points with a distance of `step` samples. */
 static int soft(int x, int y, int step, uint32_t seed) {
     const uint32_t gx = (uint32_t)(x / step), gy = (uint32_t)(y / step);
     const int64_t a = clip_hash(gx, gy, seed) & 65535, b = clip_hash(gx + 1, gy, seed) & 65535,
@@ -88,7 +88,7 @@ static int natural(const painter *p, int frame, int side, int plane, int x, int 
     return (bytes == 1 ? sample[0] : sample[0] | sample[1] << 8) << (16 - f->clip.depth);
 }
 
-/* Returns a sample of 16 bits at a position in luma samples. */
+/* Returns the 16-bit sample at a position, which is in luma samples. */
 static int paint(const painter *p, int frame, int side, int plane, int x, int y) {
     const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, turn = (uint32_t)frame;
     uint32_t h, v;

@@ -1,4 +1,4 @@
-/* Reads reports of libvmaf's tool and of ours, masks version and fps, and finds differences. */
+/* Reads reports of libvmaf and of our tool, removes version and fps, and finds differences. */
 #ifndef FUZZ_REPORT_H
 #define FUZZ_REPORT_H
 
@@ -28,14 +28,14 @@ static inline char *report_mask(char *text) {
     return text;
 }
 
-/* Puts each figure on a line of its own: libvmaf writes no line break after null. */
+/* Puts each value on a separate line, as libvmaf writes no line break after null. */
 static inline void report_break(char *text) {
     for (; *text; text++)
         if (text[0] == ',' && text[1] == ' ')
             text[1] = '\n';
 }
 
-/* ---- figures of JSON ---- */
+/* ---- values of JSON reports ---- */
 
 typedef struct figure {
     int frame;
@@ -47,7 +47,7 @@ typedef struct figures {
     int count, frames;
 } figures;
 
-/* Finds the figures of all frames. Changes the text, to which the figures point. */
+/* Finds the values of all frames. Changes the text, into which the result points. */
 static inline figures figures_of(char *text) {
     figures f = { NULL, 0, 0 };
     int room = 1, is_metric = 0;
@@ -115,7 +115,7 @@ static inline void report_columns(char *theirs, char *ours, char *columns, size_
             if (strcmp(a.list[i].name, b.list[i].name) != 0) {
                 snprintf(columns, size, " order of columns in clips of %s frame%s ", a.frames == 1 ? "one" : "several",
                          a.frames == 1 ? "" : "s");
-                snprintf(first, first_size, "libvmaf's %s stands where ours has %s", a.list[i].name, b.list[i].name);
+                snprintf(first, first_size, "libvmaf has %s where ours has %s", a.list[i].name, b.list[i].name);
             }
         }
     }
@@ -154,7 +154,7 @@ static inline char *report_sorted(const char *text) {
     return out;
 }
 
-/* Prints the first line in which two texts differ. */
+/* Writes the first line in which two texts differ. */
 static inline void report_lines(const char *theirs, const char *ours, char *out, size_t size) {
     const char *a = theirs, *b = ours;
     for (size_t i = 0; theirs[i] && theirs[i] == ours[i]; i++) {

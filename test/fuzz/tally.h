@@ -12,7 +12,7 @@ typedef struct tally {
     struct {
         char name[TALLY_NAME];
         char example[TALLY_TEXT];
-        uint64_t number; /* of the example's case */
+        uint64_t number; /* of the case that is the example */
         long count;
     } kinds[TALLY_KINDS];
     int count;
@@ -35,8 +35,8 @@ static inline void tally_add(tally *t, const char *name, uint64_t number, const 
     t->kinds[i].count++;
 }
 
-/* Appends the name of a column without its options: "integer_adm2_csf_2_dlmw_0.7" is integer_adm2. An option is a
- * word and a number; flags, which are a word alone, stay. A name that the list has is not appended again. */
+/* Appends the name of a column without its options, unless the list contains it: "integer_adm2_csf_2_dlmw_0.7" becomes
+ * integer_adm2. An option is a word and a number; flags, which are a single word, stay. */
 static inline void tally_column(char *list, size_t size, const char *name) {
     const char *end = name + strlen(name), *word = name;
     char base[TALLY_NAME];
@@ -65,7 +65,7 @@ static inline void tally_message(char *out, size_t size, const char *message) {
     out[length] = 0;
 }
 
-/* Prints all kinds, those with an example last. */
+/* Prints all kinds; kinds with an example are last. */
 static inline void tally_print(const tally *t) {
     for (int turn = 0; turn < 2; turn++) {
         for (int i = 0; i < t->count; i++) {

@@ -1,5 +1,4 @@
-/* Orders of calls: clips after one another, streams and contexts of the caller, batches, several contexts and
- * threads. */
+/* Sequences of calls: consecutive clips, streams and contexts of the caller, batches, several contexts and threads. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,23 +8,22 @@
 
 /* ---- orders of calls ---- */
 
-/* Takes away the whole pages of a picture, or gives them back. */
+/* Makes the whole pages of a picture inaccessible, or accessible again. */
 static void picture_hide(const picture *p, int is_hidden) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)p->bytes + page - 1) / page * page,
                     end = ((uintptr_t)p->bytes + p->size) / page * page;
     test_need(begin < end && mprotect((void *)begin, end - begin, is_hidden ? PROT_NONE : PROT_READ | PROT_WRITE) == 0,
-              "pages");
+              "mprotect");
 }
 
-static jmp_buf behind_read;
+static jmp_buf after_fault;
 
-static void on_hidden_read(int number) {
+static void on_fault(int number) {
     (void)number;
-    longjmp(behind_read, 1);
+    longjmp(after_fault, 1);
 }
 
-/* After a flush every pair is done with: vmafgpu_wait() must not read pinned frames, which the caller may have
- * freed. */
+/* Checks that vmafgpu_wait() after a flush does not read pinned frames, which the caller may have freed. */
 static void check_wait_after_flush(gpu *g) {
     enum { FRAMES = 3 };
     film f = small_film(DEFAULT, 128, 96, 8, FRAMES, 77);
@@ -40,11 +38,11 @@ static void check_wait_after_flush(gpu *g) {
     CHECK_INT(vmafgpu_reusable_count(context), FRAMES);
     for (int i = 0; i < r.count && g->is_simulated; i++)
         picture_hide(&r.pictures[i], 1);
-    old = signal(SIGSEGV, on_hidden_read);
-    if (setjmp(behind_read) == 0)
+    old = signal(SIGSEGV, on_fault);
+    if (setjmp(after_fault) == 0)
         CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
     else
-        CHECK(!"a frame that may be freed is read");
+        CHECK(!"a reusable frame is read");
     signal(SIGSEGV, old);
     for (int i = 0; i < r.count && g->is_simulated; i++)
         picture_hide(&r.pictures[i], 0);
@@ -53,8 +51,7 @@ static void check_wait_after_flush(gpu *g) {
     film_free(&f);
 }
 
-/* Frames are overwritten as soon as they may be: rings of few buffers, looked at by vmafgpu_reusable_count() and
- * _wait(). */
+/* Overwrites frames as soon as vmafgpu_reusable_count() or vmafgpu_wait() permits it. */
 void test_reuse(gpu *g) {
     static const char *const kinds[] = { "d", "p", "dp", "pdd" };
     enum { FRAMES = 9, RING = 3 };
@@ -109,7 +106,7 @@ void test_reuse(gpu *g) {
     check_wait_after_flush(g);
 }
 
-/* Frames come by copies on the caller's stream and are overwritten on it; nobody waits on the host. */
+/* Frames are copied to the device and overwritten there on config.gpu.stream, without waiting on the host. */
 void test_caller_stream(gpu *g) {
     enum { FRAMES = 7 };
     for (int way = 0; way < 14; way++) {
@@ -151,7 +148,7 @@ void test_caller_stream(gpu *g) {
             vmafgpu_score score;
             CHECK_INT(vmafgpu_stream_wait(context, stream, FRAMES + 1), VMAFGPU_ERROR_ARGUMENT);
             CHECK_INT(vmafgpu_stream_wait(context, stream, -1), VMAFGPU_OK);
-            /* a pair by itself waits for the stream as well */
+            /* vmafgpu_score_pair() also waits for the stream */
             CHECK_INT(
                 g->write_later(target.pictures[0].address, source.pictures[0].bytes, target.pictures[0].size, stream),
                 0);
@@ -161,7 +158,7 @@ void test_caller_stream(gpu *g) {
             if (CHECK_INT(
                     vmafgpu_score_pair(context, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), NULL, &score),
                     VMAFGPU_OK)) {
-                CHECK_BITS(score.values[0], expected.values[0]); /* adm2, or cambi, looks at no neighbour */
+                CHECK_BITS(score.values[0], expected.values[0]); /* adm2 or cambi: depends on no neighbour */
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_context(g, context, &expected);
@@ -176,7 +173,7 @@ void test_caller_stream(gpu *g) {
     }
 }
 
-/* The caller's own CUcontext, of the last device; whatever context is current stays so. */
+/* Tests a CUcontext of the caller on the last device. The current context must not change. */
 static void check_caller_context(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
@@ -194,7 +191,7 @@ static void check_caller_context(gpu *g) {
         for (int round = 0; round < 2; round++) {
             void *expected_current = round ? g->context : own;
             if (round)
-                CHECK_INT(g->pop(&popped), 0); /* the primary context lies below */
+                CHECK_INT(g->pop(&popped), 0); /* then the primary context is current */
             context = open_checked(&config);
             for (int i = 0; i < 5 && context; i++) {
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -221,8 +218,8 @@ static void check_caller_context(gpu *g) {
     film_free(&f);
 }
 
-/* What the caller sees of a thread with HIP: its current device, and the error that waits to be asked for. That one may
- * become one of ours, since the latest counts, but not none. */
+/* Checks the current device and the pending error of this thread (HIP). An error of the library may replace a pending
+ * error of the caller, but must not clear it. */
 static void check_thread(gpu *g, int device, int has_error) {
     int current = -1;
     CHECK_INT(g->get_device(&current), 0);
@@ -230,7 +227,7 @@ static void check_thread(gpu *g, int device, int has_error) {
     CHECK_INT(g->peek_error && g->peek_error() != 0, g->peek_error && has_error);
 }
 
-/* Leaves an error that nobody has asked for yet. */
+/* Leaves an error pending in HIP. */
 static void leave_error(gpu *g) {
     int count = 0;
     if (g->is_simulated) {
@@ -241,7 +238,7 @@ static void leave_error(gpu *g) {
     }
 }
 
-/* Whichever device is current stays so, ours or another; and so does the caller's last error. */
+/* The current device must not change, whether the context uses it or not, and a pending error must stay pending. */
 static void check_caller_device(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
@@ -253,7 +250,7 @@ static void check_caller_device(gpu *g) {
     for (int way = 0; way < 8; way++) {
         const int ours = way & 1 ? devices - 1 : 0, current = way & 2 ? devices - 1 : 0, has_error = way >> 2;
         reel r;
-        where("device %d, current device %d%s", ours, current, has_error ? ", an error waits" : "");
+        where("device %d, current device %d%s", ours, current, has_error ? ", with a pending error" : "");
         CHECK_INT(g->set_device(ours), 0);
         r = reel_of_kinds(g, &f, "dph");
         CHECK_INT(g->set_device(current), 0);
@@ -284,7 +281,7 @@ static void check_caller_device(gpu *g) {
         }
         vmafgpu_close(context);
         check_thread(g, current, has_error);
-        /* an open that fails early, and one that fails late */
+        /* vmafgpu_open() fails early, then late */
         for (int late = 0; late < 2; late++) {
             vmafgpu_config bad = config;
             bad.gpu.device = late ? ours : 99;
@@ -294,7 +291,7 @@ static void check_caller_device(gpu *g) {
             check_thread(g, current, has_error);
         }
         if (g->is_simulated) {
-            g->sim.fail("hipInit", 1, 101); /* what a runtime without a card says */
+            g->sim.fail("hipInit", 1, 101); /* as a runtime without a GPU does */
             CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
             CHECK_HAS(vmafgpu_last_error(context), "no device");
             vmafgpu_close(context);
@@ -323,8 +320,9 @@ void test_caller_context(gpu *g) {
         check_caller_context(g);
 }
 
-/* Single pairs while the clip is on its way: the clip's scores do not notice, the pairs' are the CPU's. */
-void test_single(gpu *g) {
+/* vmafgpu_score_pair() and vmafgpu_score_candidates() between pushes: their scores equal those of the CPU, and the
+ * scores of the clip do not change. */
+void test_score_pair(gpu *g) {
     static const char *const kinds[] = { "h", "d", "p", "hdp", "pdh" };
     enum { FRAMES = 5 };
     for (int way = 0; way < 5; way++) {
@@ -348,7 +346,7 @@ void test_single(gpu *g) {
             vmafgpu_frame before = film_frame(&f, previous, 0), reference = film_frame(&f, other, 0),
                           distorted = film_frame(&f, other, 1);
             vmafgpu_score score, score_expected;
-            /* one that is refused while parts of it are on their way already */
+            /* a pair that is rejected after parts of it have been copied */
             if (way == 3) {
                 reel bad = reel_of_kinds(g, &f, "ph");
                 memset(bad.pictures[1].bytes, 0xff, bad.pictures[1].size);
@@ -397,7 +395,7 @@ void test_single(gpu *g) {
     }
 }
 
-/* A clip in segments, with seeds and tails in memory of every kind. */
+/* Scores a clip in segments, with preceding and following frames in every kind of memory. */
 void test_segments(gpu *g) {
     static const char *const kinds[] = { "h", "d", "p", "phd" };
     enum { FRAMES = 11 };
@@ -439,8 +437,8 @@ void test_segments(gpu *g) {
     }
 }
 
-/* Reset and close at every point of a run. */
-void test_break_off(gpu *g) {
+/* Resets or closes the context after each pair. */
+void test_reset(gpu *g) {
     static const char *const kinds[] = { "h", "d", "p" };
     enum { FRAMES = 7 };
     for (int way = 0; way < 3; way++) {
@@ -454,16 +452,16 @@ void test_break_off(gpu *g) {
         config.gpu.batch = 2;
         config.gpu.queue_depth = 2;
         for (int pushed = 0; pushed <= FRAMES; pushed++) {
-            for (int wait = 0; wait < 2; wait++) {
+            for (int is_reset = 0; is_reset < 2; is_reset++) {
                 reel first = reel_of_kinds(g, &f, kinds[way]);
                 vmafgpu *context = open_checked(&config);
-                where("broken off after %d, '%s', %s", pushed, kinds[way], wait ? "reset" : "closed");
+                where("%s after %d pairs, '%s'", is_reset ? "reset" : "closed", pushed, kinds[way]);
                 for (int i = FRAMES - pushed; i < FRAMES && context; i++)
                     CHECK_INT(reel_push(&first, context, i), VMAFGPU_OK);
-                if (wait && context) {
+                if (is_reset && context) {
                     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                     CHECK_INT(vmafgpu_reusable_count(context), 0);
-                    if (g->is_simulated) /* what was not waited for comes as late as it may */
+                    if (g->is_simulated) /* work that the reset did not wait for runs as late as possible */
                         g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
                     for (int i = 0; i < first.count; i++)
                         picture_spoil(g, &first.pictures[i]);
@@ -483,9 +481,9 @@ void test_break_off(gpu *g) {
     }
 }
 
-/* Nobody fetches scores: at 64 the next pair is refused, and nothing is lost. */
-static void check_full(gpu *g, int batch, int queue) {
-    enum { FRAMES = 70, ROOM = 64 };
+/* With 64 unread scores the next push fails, and no score is lost. */
+static void check_unread(gpu *g, int batch, int queue) {
+    enum { FRAMES = 70, MAX_UNREAD = 64 };
     film f = film_make("texture+mix", 16, 16, 8, FRAMES, 51);
     vmafgpu_config config = gpu_config(g, &f);
     reel r = reel_of_kinds(g, &f, "hd");
@@ -493,24 +491,24 @@ static void check_full(gpu *g, int batch, int queue) {
     collector c = collector_like(&expected, 1);
     vmafgpu *context;
     vmafgpu_score score;
-    where("full, batch %d", batch);
+    where("unread scores, batch %d", batch);
     config.discard_scores = 1;
     config.gpu.batch = batch;
     config.gpu.queue_depth = queue;
     context = open_checked(&config);
     if (context) {
-        for (int i = 0; i < ROOM; i++)
+        for (int i = 0; i < MAX_UNREAD; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
-        for (int again = 0; again < 3; again++) {
-            CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_ERROR_UNREAD_SCORES);
+        for (int attempt = 0; attempt < 3; attempt++) {
+            CHECK_INT(reel_push(&r, context, MAX_UNREAD), VMAFGPU_ERROR_UNREAD_SCORES);
             CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_next_score");
         }
-        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK); /* they do wait: no need to flush */
+        CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK); /* no flush is needed */
         collect(&c, &score);
-        CHECK_INT(reel_push(&r, context, ROOM), VMAFGPU_OK);
-        CHECK_INT(reel_push(&r, context, ROOM + 1), VMAFGPU_ERROR_UNREAD_SCORES);
+        CHECK_INT(reel_push(&r, context, MAX_UNREAD), VMAFGPU_OK);
+        CHECK_INT(reel_push(&r, context, MAX_UNREAD + 1), VMAFGPU_ERROR_UNREAD_SCORES);
         collect_next(context, &c);
-        for (int i = ROOM + 1; i < FRAMES; i++)
+        for (int i = MAX_UNREAD + 1; i < FRAMES; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         collect_next(context, &c);
@@ -524,13 +522,13 @@ static void check_full(gpu *g, int batch, int queue) {
     film_free(&f);
 }
 
-void test_full(gpu *g) {
-    check_full(g, 5, 3);
-    check_full(g, 32, 4); /* all of it is on its way */
+void test_unread_scores(gpu *g) {
+    check_unread(g, 5, 3);
+    check_unread(g, 32, 4); /* all pairs are in flight */
 }
 
-/* next() in any rhythm, and a wait for a part of what was pushed. */
-void test_rhythm(gpu *g) {
+/* Calls vmafgpu_next_score(), and vmafgpu_wait() for some of the pairs, at irregular intervals. */
+void test_next_score(gpu *g) {
     enum { FRAMES = 12 };
     film f = film_make("texture+mix", 32, 28, 8, FRAMES, 61);
     vmafgpu_config config = gpu_config(g, &f);
@@ -539,7 +537,7 @@ void test_rhythm(gpu *g) {
     for (uint32_t way = 0; way < 12; way++) {
         collector c = collector_like(&expected, 1);
         vmafgpu *context;
-        where("rhythm %u", (unsigned)way);
+        where("next score, way %u", (unsigned)way);
         config.gpu.batch = 1 + (int)(way % 4);
         config.gpu.queue_depth = 1 + (int)(way % 3);
         config.discard_scores = (int)(way % 2);
@@ -552,7 +550,7 @@ void test_rhythm(gpu *g) {
             if (dice / 3 % 4 == 0) {
                 CHECK_INT(vmafgpu_wait(context, i / 2 + 1), VMAFGPU_OK);
                 CHECK(vmafgpu_reusable_count(context) > i / 2);
-                CHECK(vmafgpu_score_count(context) >= i / 2); /* but for the last, whose motion looks ahead */
+                CHECK(vmafgpu_score_count(context) >= i / 2); /* the last one lacks motion of the next frame */
             }
         }
         if (context) {
@@ -568,7 +566,7 @@ void test_rhythm(gpu *g) {
     film_free(&f);
 }
 
-/* ---- several at a time ---- */
+/* ---- several contexts and threads ---- */
 
 void test_two_contexts(gpu *g) {
     enum { FRAMES = 6 };
@@ -586,7 +584,7 @@ void test_two_contexts(gpu *g) {
     for (int round = 0; round < 2; round++) {
         where("two contexts, %s", round ? "two devices" : "one device");
         if (round && devices < 2) {
-            test_skip("there is one device only");
+            test_skip("two contexts on two devices: there is one device");
             continue;
         }
         for (int i = 0; i < 2; i++) {
@@ -629,7 +627,7 @@ typedef struct worker {
     int ok;
 } worker;
 
-/* No checks in here: their counters belong to the main thread. */
+/* Scores a clip ROUNDS times. Uses no CHECK: the counters are not thread-safe. */
 static void *work(void *user) {
     worker *w = (worker *)user;
     w->ok = 1;

@@ -1,6 +1,5 @@
-/* Edits on a GPU: the scores, columns, sums and changes of the CPU's edits, to the last bit, tries and commits of
- * any size, samples in every kind of memory; and what is refused. test_edits.c has those of the CPU against whole
- * frames. */
+/* Compares edits and maps on the GPU with those of the CPU, bit for bit: tries and commits of any size, samples in
+ * every kind of memory, rejected calls. test_edits.c compares edits of the CPU with whole frames. */
 #include <math.h>
 #include "gpu.h"
 
@@ -8,10 +7,10 @@ enum { LARGEST = 256, AT_ONCE = 12 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes 0: as the depth has it; 3: words with samples in their high bits */
+    int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: 2, in the high bits */
     const char *model, *options;
     int max_edit_size, turns, threads;
-    const char *frames; /* kinds of memory */
+    const char *frames; /* kinds of memory, see storage.kinds */
 } edit_case;
 
 static uint32_t random_state;
@@ -44,14 +43,14 @@ static void pick(vmafgpu_edit *e, const edit_case *c) {
     }
 }
 
-/* Samples for edits in pageable memory, and a copy of them on the device. */
+/* Samples for edits, in pageable memory and a copy in device memory. */
 typedef struct samples {
     unsigned char *host;
     uint64_t device;
     size_t size;
 } samples;
 
-/* Edits of some samples each; of_gpu has the same ones, wherever. */
+/* Makes random edits. Those for the GPU are equal, but their samples may be in device memory. */
 static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edit *of_cpu, vmafgpu_edit *of_gpu,
                        int count) {
     const int bytes = c->bytes == 2 || c->bytes == 3 || c->depth > 8 ? 2 : 1, shift = c->bytes == 3 ? 16 - c->depth : 0;
@@ -118,7 +117,7 @@ static vmafgpu_config edit_config(const gpu *g, const film *f, const edit_case *
     return config;
 }
 
-/* The base in blocks. */
+/* Compares the blocks of the base, of the CPU (v[0]) and of the GPU (v[1]). */
 static void check_map(vmafgpu *const *v, int size) {
     vmafgpu_block *blocks[2];
     int across = 0, down = 0;
@@ -183,7 +182,7 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
                   VMAFGPU_OK);
     }
     check_score(&score[0], &score[1], columns);
-    picture_spoil(g, &r.pictures[2]); /* the base is the context's */
+    picture_spoil(g, &r.pictures[2]); /* the context has copied the base */
     picture_spoil(g, &r.pictures[3]);
     for (int turn = 0; turn < c->turns; turn++) {
         const int count = 1 + below(AT_ONCE);
@@ -225,7 +224,7 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
     film_free(&f);
 }
 
-/* ---- what is refused ---- */
+/* ---- rejected calls ---- */
 
 static void test_refused(gpu *g) {
     const edit_case c = { "texture+mix", 100, 70, 10, 2, "vmaf_v0.6.1", NULL, 16, 0, 1, "h" };
@@ -239,7 +238,7 @@ static void test_refused(gpu *g) {
     vmafgpu_edit_score scores[3], before;
     vmafgpu *v = open_checked(&config);
     int across, down;
-    where("edits that are refused");
+    where("rejected edits");
     test_need(g->take(&device, 2 * sizeof words) == 0, "device memory");
     CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     memset(edits, 0, sizeof edits);
@@ -263,12 +262,12 @@ static void test_refused(gpu *g) {
     check_edit(&scores[0], &before);
     CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "edits[1]");
-    edits[1].data = words; /* of the host */
+    edits[1].data = words; /* host memory */
     edits[1].memory = VMAFGPU_MEMORY_HOST;
     CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "luma sample exceeds 10 bits (word 1024 at its column 8, row 12)");
     check_edit(&scores[0], &before);
-    edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first one counts, whenever it is found */
+    edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first illegal edit is reported, also if it is found later */
     edits[0].data = NULL;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
     edits[1].data = (const void *)(uintptr_t)(device + sizeof words);
@@ -283,7 +282,7 @@ static void test_refused(gpu *g) {
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
     check_edit(&scores[0], &before);
     CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_OK);
-    /* Clips are scored as ever, and that ends the base. */
+    /* a push ends the base */
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
     if (g->is_simulated) { /* the device fails */
@@ -302,8 +301,7 @@ static void test_refused(gpu *g) {
     film_free(&f);
 }
 
-/* A base of frames in RGB, which are gone by the time that edits become part of it: its planes are not made of them
- * again. */
+/* Commits edits to a base of RGB frames that have been overwritten. The planes must not be computed from them again. */
 static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
     enum { WIDTH = 72, HEIGHT = 56, SIZE = WIDTH * HEIGHT * 4 };
     const edit_case c = { "texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL };
@@ -366,8 +364,8 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
     film_free(&f);
 }
 
-/* A base while maps of pairs are on their way. */
-static void check_base_behind_maps(gpu *g, int streams) {
+/* Begins a base while maps of pairs are in flight. */
+static void check_base_after_maps(gpu *g, int streams) {
     enum { PAIRS = 3, BLOCKS = 24 };
     const edit_case c = { "texture+mix", 96, 64, 8, 1, "vmaf_v0.6.1", NULL, 16, 0, 1, NULL };
     film f = film_make(c.what, c.width, c.height, c.depth, PAIRS + 1, 6);
@@ -378,7 +376,7 @@ static void check_base_behind_maps(gpu *g, int streams) {
     vmafgpu_edit edit;
     vmafgpu_edit_score scores[2];
     vmafgpu *v[2];
-    where("a base behind maps, order %d", streams);
+    where("a base after maps, order %d", streams);
     if (g->is_simulated)
         g->sim.set_order(SIMULATED_FORWARD, streams, 3);
     config.live = 1;
@@ -436,10 +434,10 @@ void test_edits(gpu *g) {
     check_commit_pixels(g, VMAFGPU_MEMORY_HOST);
     check_commit_pixels(g, VMAFGPU_MEMORY_DEVICE);
     for (int streams = SIMULATED_LAZY; streams <= (g->is_simulated ? SIMULATED_MIXED : SIMULATED_LAZY); streams++)
-        check_base_behind_maps(g, streams);
+        check_base_after_maps(g, streams);
 }
 
-/* ---- maps of pairs that are pushed ---- */
+/* ---- maps of pushed pairs ---- */
 
 typedef struct map_case {
     const char *what;
@@ -450,7 +448,7 @@ typedef struct map_case {
 
 enum { MAP_FRAMES = 5, MAP_KINDS = 3 };
 
-/* The CPU's maps, in memory of every kind; every third pair has none. */
+/* Compares maps with those of the CPU, in every kind of memory. Every third pair has no map. */
 static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     film f = film_make(c->what, c->width, c->height, c->depth, MAP_FRAMES, seed);
     storage how;
@@ -533,13 +531,13 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     film_free(&f);
 }
 
-/* The GPU fails: what was on its way is not a number, and there are no more maps. */
+/* If the GPU fails, maps in flight become NaN and later maps fail. */
 static void check_maps_lost(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 2, 1);
     vmafgpu_config config = gpu_config(g, &f);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     float map[12];
-    where("maps, the GPU is lost");
+    where("maps, lost GPU");
     config.live = 1;
     config.map_block_size = 16;
     vmafgpu *v = open_checked(&config);
@@ -558,7 +556,7 @@ static void check_maps_lost(gpu *g) {
     film_free(&f);
 }
 
-/* Maps are there from the first pair on, whatever else might be done in the background. */
+/* With maps, the GPU is open when vmafgpu_open() returns, despite config.gpu.open_in_background. */
 static void check_maps_at_once(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 1, 1);
     vmafgpu_config config = gpu_config(g, &f);

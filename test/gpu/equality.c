@@ -1,7 +1,8 @@
-/* The same bits as the CPU, whatever memory frames are in: contents, sizes, depths, options, real clips. */
+/* Compares the scores of the GPU with those of the CPU, bit for bit: contents, sizes, bit depths, kinds of memory,
+ * options, real clips. */
 #include "gpu.h"
 
-/* ---- what is computed ---- */
+/* ---- selections of models and features ---- */
 
 /* clang-format off */
 const selection selections[SELECTIONS] = {
@@ -101,7 +102,8 @@ void check_equality(gpu *g, const film *f, const equality *e) {
         device_memory = vmafgpu_device_memory(context);
         for (int i = 0; i < f->clip.frames; i++) {
             vmafgpu_result result = reel_push(&r, context, i);
-            if (result == VMAFGPU_ERROR_UNREAD_SCORES && e->delivery == NEXT) { /* many frames in long batches */
+            if (result == VMAFGPU_ERROR_UNREAD_SCORES &&
+                e->delivery == NEXT) { /* the scores of long batches are unread */
                 collect_next(context, &c);
                 result = reel_push(&r, context, i);
             }
@@ -110,7 +112,7 @@ void check_equality(gpu *g, const film *f, const equality *e) {
                 collect_next(context, &c);
         }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
-        /* only a long list of scores grows */
+        /* memory grows only if many scores are kept */
         CHECK(vmafgpu_host_memory(context) == memory || (e->delivery == KEPT && f->clip.frames > 64));
         CHECK_INT(vmafgpu_device_memory(context), device_memory);
         check_on_gpu(g, context);
@@ -136,7 +138,7 @@ void check_generated(gpu *g, const equality *e, uint32_t seed) {
 
 void test_equality(gpu *g) {
     static const equality cases[] = {
-        /* contents, and sizes at which tiles and scales end anywhere */
+        /* contents, and sizes that are not multiples of tiles */
         { "texture+mix", 64, 48, 8, 5, { "h", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { "noise+grain", 97, 130, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { "blocks+invert", 65, 49, 8, 3, { "h", 0, 0, 0, 0, 0 }, 0, 0, MANY, 0, 0, KEPT, 0 },
@@ -156,7 +158,7 @@ void test_equality(gpu *g) {
         { "blocks+blur", 66, 40, 14, 2, { "p", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 0, KEPT, 0 },
         { "blocks+invert", 97, 60, 16, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, MANY, 0, 0, KEPT, 0 },
         { "lines+grain", 48, 48, 16, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
-        /* words and layouts */
+        /* 16-bit samples and layouts */
         { NULL, 48, 40, 8, 3, { "h", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 48, 40, 8, 3, { "p", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 47, 40, 8, 3, { "d", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
@@ -183,7 +185,7 @@ void test_equality(gpu *g) {
         { NULL, 60, 40, 8, 3, { "p", 0, 0, 256, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 204, 100, 8, 2, { "d", 0, 0, 240, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 198, 99, 10, 2, { "d", 0, 0, -432, 0, 0 }, 2, 2, MANY, 0, 0, KEPT, 0 },
-        /* batches, queues, memory of every kind in one clip */
+        /* batches, queues, several kinds of memory in one clip */
         { NULL, 40, 36, 8, 11, { "h", 0, 0, 0, 0, 0 }, 1, 1, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 40, 36, 8, 11, { "hpd", 0, 0, 0, 0, 0 }, 1, 3, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 40, 36, 8, 11, { "dhp", 0, 0, 0, 0, 0 }, 2, 1, DEFAULT, 0, 0, CALLBACK, 0 },
@@ -206,7 +208,7 @@ void test_equality(gpu *g) {
         { NULL, 32, 24, 8, 7, { "d", 0, 0, 0, 0, 0 }, 3, 2, WINDOWS, 2, 0, KEPT, 0 },
         { NULL, 40, 36, 8, 10, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 3, 0, KEPT, 0 },
         { NULL, 40, 36, 8, 10, { "hp", 0, 0, 0, 0, 0 }, 4, 2, MANY, 3, 0, NEXT, 0 },
-        /* statistics in doubles and in integers */
+        /* config.gpu.vif_arithmetic: statistics in doubles and in integers */
         { "texture+stretch", 65, 49, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 1, KEPT, 0 },
         { "texture+stretch", 65, 49, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 2, KEPT, 0 },
         { "blocks+grain", 65, 49, 16, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 1, KEPT, 0 },
@@ -217,10 +219,9 @@ void test_equality(gpu *g) {
         check_generated(g, &cases[i], (uint32_t)i + 1);
 }
 
-/* Warps that come back for more: of VIF's matrix form each takes a second piece only where there are 24 steps of 16
- * x 16 samples for each warp. On a GPU of one multiprocessor that is a small picture; pieces of several lengths end
- * in any row of either pair. */
-void test_pieces(gpu *g) {
+/* Warps of the matrix form of VIF that claim a second piece. They do so only if there are at least 24 steps of 16 x 16
+ * samples per warp. On a GPU with one multiprocessor a small picture is enough. */
+void test_vif_pieces(gpu *g) {
     static const equality cases[] = {
         { "texture+mix", 320, 200, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 1, VIF, 0, 1, KEPT, 0 },
         { "noise+grain", 291, 183, 10, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, VIF, 0, 2, KEPT, 0 },
@@ -229,14 +230,14 @@ void test_pieces(gpu *g) {
         g->sim.set(SIMULATED_MULTIPROCESSORS, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_generated(g, &cases[i], (uint32_t)i + 1);
-    /* Shared memory for blocks of twelve warps; as PTX asks for them, kernels for 8 bits have blocks of eight. */
+    /* enough shared memory for blocks of twelve warps; kernels for 8 bits use blocks of eight */
     if (g->is_simulated && !g->is_hip) {
         g->sim.set(SIMULATED_SHARED_MEMORY, 232448);
         check_generated(g, &cases[0], 1);
     }
 }
 
-/* Models of v1: chroma in every layout and memory. */
+/* Models of v1, with chroma in every layout and kind of memory. */
 void test_v1(gpu *g) {
     /* clang-format off */
     static const struct {
@@ -275,8 +276,7 @@ void test_v1(gpu *g) {
 
 /* ---- SpEED ---- */
 
-/* All of its options, depths and layouts, and sizes from the smallest on. Where the content allows for a score, there
- * is one. */
+/* speed_chroma with all options, bit depths and layouts, and with the smallest sizes. */
 void test_v1_speed(gpu *g) {
     /* clang-format off */
     static const struct {
@@ -284,7 +284,7 @@ void test_v1_speed(gpu *g) {
         int         width, height, depth, chroma, frames;
         storage     how;
         int         batch, has_score;
-        const char *options[3]; /* one set each */
+        const char *options[3]; /* one feature for each set of options; ends with NULL */
     } cases[] = {
         {"noise+mix", 160, 160, 8, 420, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {NULL}},
         {"noise+mix", 80, 80, 10, 444, 1, {"d", 0, 0, 0, 0, 0}, 1, 0, {NULL}},
@@ -305,7 +305,7 @@ void test_v1_speed(gpu *g) {
         {"noise+mix", 240, 240, 15, 444, 1, {"d", 0, 0, 0, 0, 1}, 1, 1, {NULL}},
         {"noise+mix", 243, 242, 16, 444, 1, {"d", 0, 0, 0, 1, 1}, 1, 1, {NULL}},
         {"noise+mix", 240, 240, 8, 444, 1, {"d", 2, 0, 0, 0, 0}, 1, 1, {NULL}},
-        /* rows of pairs that begin in the middle of a pair's size: what lies before and behind them is not read */
+        /* interleaved rows at unaligned addresses: bytes before and after them must not be read */
         {"noise+mix", 240, 240, 10, 444, 1, {"d", 0, 0, 976, 2, 1}, 1, 1, {NULL}},
         {"noise+mix", 240, 240, 8, 444, 1, {"d", 0, 0, 496, 1, 1}, 1, 1, {NULL}},
         {"noise+mix", 400, 400, 10, 444, 1, {"d", 0, 0, 1616, 2, 1}, 1, 1,
@@ -364,9 +364,8 @@ void test_v1_speed(gpu *g) {
     }
 }
 
-/* ---- at random ---- */
+/* ---- random cases ---- */
 
-/* What nobody thought of. */
 void test_random(gpu *g) {
     static const char *const kinds[] = { "h", "p", "d", "hd", "dhp", "pd", "ddp" };
     uint32_t state = 20240607;
@@ -408,7 +407,7 @@ void test_random(gpu *g) {
 
 enum { CROP_WIDTH = 112, CROP_HEIGHT = 84 };
 
-/* The middle of a clip of test/golden/real. */
+/* The central part of a clip of test/golden/real. */
 static film film_from_real(const char *path) {
     film whole, f;
     test_need(film_from_squeezed(&whole, path), path);
@@ -426,7 +425,7 @@ static film film_from_real(const char *path) {
     return f;
 }
 
-/* The middle of the first frames of a pair of clips of 4:2:0 and the like; 0 if there is none. */
+/* The central part of the first frames of a pair of clips in ../shared/clips. Returns 0 if a clip is missing. */
 static int film_from_files(film *f, const char *reference, const char *distorted, int width, int height, int depth,
                            int frames, size_t frame_samples) {
     const char *const names[2] = { reference, distorted };

@@ -1,27 +1,27 @@
-/* On the simulated GPU: every call of the driver and every allocation fails once, in clips and in edits; orders of
- * execution. */
+/* Tests failures on a simulated GPU: each driver call and each allocation fails once, for clips, edits and maps. Also
+ * tests execution orders. */
 #include "gpu.h"
 
-/* ---- failures, on the simulated GPU ---- */
+/* ---- clips ---- */
 
-/* The pair by itself comes before its frames are pushed. */
+/* Indices of the frames that vmafgpu_score_pair() scores, and of the frame before them. */
 enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
 
-/* How the run goes. Without a pair by itself the queue is full now and then. */
-typedef struct course {
+/* How a clip is pushed. Without a single pair, the queue is sometimes full. */
+typedef struct push_plan {
     int batch, queue;
-    int pair_at; /* behind which frame a pair is scored by itself; -1: none */
-    int spoils;  /* host frames are overwritten as soon as they may be */
-} course;
+    int pair_at; /* the frame after which a single pair is scored; -1: none */
+    int spoils;  /* host frames are overwritten as soon as they are reusable */
+} push_plan;
 
-/* What the CPU makes of the short run. */
-typedef struct answers {
+/* Scores of the CPU for the same calls. */
+typedef struct cpu_scores {
     scores clip;
     double *pair; /* of vmafgpu_score_pair() */
-} answers;
+} cpu_scores;
 
-static answers short_answers(const film *f, int selected) {
-    answers a;
+static cpu_scores short_answers(const film *f, int selected) {
+    cpu_scores a;
     vmafgpu_config config = film_config(f);
     vmafgpu_frame before = film_frame(f, PAIR_BEFORE, 0), reference = film_frame(f, PAIR, 0),
                   distorted = film_frame(f, PAIR, 1);
@@ -33,13 +33,13 @@ static answers short_answers(const film *f, int selected) {
     a.pair = (double *)calloc((size_t)a.clip.columns, sizeof *a.pair);
     context = open_checked(&config);
     test_need(a.pair && context && vmafgpu_score_pair(context, &reference, &distorted, &before, &score) == VMAFGPU_OK,
-              "answers");
+              "cpu_scores");
     memcpy(a.pair, score.values, sizeof *a.pair * (size_t)a.clip.columns);
     vmafgpu_close(context);
     return a;
 }
 
-/* Overwrites what may be reused, in host memory. */
+/* Overwrites the reusable frames; they are in host memory. */
 static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
     for (const int64_t reusable = vmafgpu_reusable_count(context); *spoilt < reusable; ++*spoilt) {
         memset(r->pictures[2 * *spoilt].bytes, 0xA7, r->pictures[2 * *spoilt].size);
@@ -47,24 +47,23 @@ static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
     }
 }
 
-/* Whether the engine may do without what this entry point gives. */
+/* Whether a failure of this driver function may go unnoticed. */
 static int is_harmless(const char *entry) {
     static const char *const entries[] = { "cuCtxPopCurrent_v2",
                                            "cuDeviceGetName",
-                                           "cuModuleGetFunction" /* of a better form */,
+                                           "cuModuleGetFunction" /* of an optional kernel */,
                                            "hipModuleGetFunction",
                                            "hipGetDevice",
-                                           "hipSetDevice" /* to the caller's */ };
+                                           "hipSetDevice" /* back to the device of the caller */ };
     int found = 0;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         found |= strcmp(entry, entries[i]) == 0;
     return found;
 }
 
-/* One run from open to close, in which a call of the driver or an allocation may fail. on_device: frames are where the
- * CPU cannot read them. */
-static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const answers *expected, const tally *t,
-                      const course *way) {
+/* Opens a context, scores a clip and closes the context, while a driver call or an allocation may fail. */
+static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const cpu_scores *expected, const tally *t,
+                      const push_plan *way) {
     const int on_device = config->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE;
     const int must_open = config->backend == VMAFGPU_BACKEND_AUTO && !on_device && !t->fail_at;
     vmafgpu *context = NULL;
@@ -119,7 +118,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK_INT(result, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK(!missing || g->sim.hit()[0] != 0);
 
-    /* once more, shorter; what failed stays failed, and frames on the device cannot be had */
+    /* a shorter clip; a failed GPU stays failed, and then frames in device memory cannot be scored */
     CHECK_INT(vmafgpu_reusable_count(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -135,7 +134,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
         const int has_failed = vmafgpu_backend_note(context)[0] != 0;
         CHECK_STR(vmafgpu_backend_name(context), has_failed ? "cpu" : g->vendor->name);
         if (!CHECK(has_failed == (g->sim.hit()[0] || t->failed) || is_harmless(g->sim.hit())))
-            printf("it failed in %s\n", g->sim.hit());
+            printf("failed function: %s\n", g->sim.hit());
     }
     vmafgpu_close(context);
 }
@@ -143,14 +142,14 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "call", "lost from call", "allocation" };
 
-/* Vendors share the host's code: one has the odd ones, one the even ones. */
+/* Distance of the calls that fail. At TEST_SOME, each vendor tests every other call, as they share the host code. */
 static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }
 
-/* Runs with a fault of this sort at the first, second, ... occasion until there are no more. */
-static void check_faults(gpu *g, const film *f, int selected, const answers *expected, const char *kind,
-                         vmafgpu_backend backend, int fault, const course *way, int stride) {
+/* Repeats the run with the fault at each `stride`-th occasion, until a run ends before the fault occurs. */
+static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *expected, const char *kind,
+                         vmafgpu_backend backend, int fault, const push_plan *way, int stride) {
     static const int errors[] = { 2, 700, 719, 999 };
     vmafgpu_config config = gpu_config(g, f);
     reel r = reel_of_kinds(g, f, kind);
@@ -184,10 +183,10 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
             t.fail_at = n;
         short_run(g, &r, &config, expected, &t, way);
         is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
-        /* While the device is lost no context can be made current, so what is in it goes with it. */
+        /* if the device is lost, no context can be made current, so objects in it cannot be released */
         for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
             if (!CHECK_INT(g->sim.live(i), baseline[i])) {
-                printf("kind %d of objects; it failed in %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n,
+                printf("objects of kind %d; failed function: %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n,
                        kind);
             }
         }
@@ -197,7 +196,7 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
         CHECK_INT(t.live, 0);
         CHECK_INT(fault == LOST ? 0 : g->sim.pending(), 0);
         runs++;
-        test_need(n < 5000, "the run never ends");
+        test_need(n < 5000, "the faults do not end");
     }
     CHECK(runs > 5);
     reel_free(g, &r);
@@ -207,8 +206,8 @@ static void check_faults(gpu *g, const film *f, int selected, const answers *exp
     }
 }
 
-/* The device is lost, and one allocation of what the CPU needs to go on fails: pairs may lack a score, and the next
- * ones have theirs. */
+/* The device is lost, and then an allocation of the CPU backend fails. Some pairs may lack a score; later pairs have
+ * one. */
 static void check_lost_without_memory(gpu *g) {
     for (long n = 1; n <= 4; n++) {
         film f = film_make("texture+mix", 40, 36, 8, SHORT_FRAMES, 113);
@@ -220,7 +219,7 @@ static void check_lost_without_memory(gpu *g) {
         vmafgpu_score score;
         tally t;
         memset(&t, 0, sizeof t);
-        where("lost, and allocation %ld fails", n);
+        where("lost GPU, and allocation %ld fails", n);
         feature.name = "float_adm";
         config.features = &feature;
         config.feature_count = 1;
@@ -253,11 +252,11 @@ static void check_lost_without_memory(gpu *g) {
 }
 
 static void check_all_faults(gpu *g) {
-    static const course plain = { 2, 2, 2, 0 }, reuse = { 2, 2, 2, 1 },
-                        full[] = { { 1, 1, -1, 0 }, { 1, 2, -1, 0 }, { 2, 2, -1, 1 } };
+    static const push_plan plain = { 2, 2, 2, 0 }, reuse = { 2, 2, 2, 1 },
+                           full[] = { { 1, 1, -1, 0 }, { 1, 2, -1, 0 }, { 2, 2, -1, 1 } };
     const vmafgpu_backend backend = g->vendor->backend;
     film f = small_film(DEFAULT, 20, 18, 8, SHORT_FRAMES, 111);
-    answers expected = short_answers(&f, DEFAULT);
+    cpu_scores expected = short_answers(&f, DEFAULT);
     check_faults(g, &f, DEFAULT, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 1);
     check_faults(g, &f, DEFAULT, &expected, "p", backend, ONE_CALL, &reuse, 1);
     check_faults(g, &f, DEFAULT, &expected, "d", backend_for_device(g), ONE_CALL, &plain, 1);
@@ -273,12 +272,12 @@ static void check_all_faults(gpu *g) {
     check_lost_without_memory(g);
 }
 
-/* Where the CPU needs chroma to take over, and the GPU has more to do. */
+/* Models of v1: the CPU needs chroma to take over, and the GPU runs more kernels. */
 static void check_faults_of_v1(gpu *g) {
-    static const course plain = { 2, 2, 2, 0 }, reuse = { 2, 2, -1, 1 };
+    static const push_plan plain = { 2, 2, 2, 0 }, reuse = { 2, 2, -1, 1 };
     const vmafgpu_backend backend = g->vendor->backend;
     film f = small_film(V1, 20, 18, 8, SHORT_FRAMES, 112);
-    answers expected = short_answers(&f, V1);
+    cpu_scores expected = short_answers(&f, V1);
     check_faults(g, &f, V1, &expected, "h", VMAFGPU_BACKEND_AUTO, ONE_CALL, &plain, 11);
     check_faults(g, &f, V1, &expected, "hp", backend, LOST, &reuse, 17);
     check_faults(g, &f, V1, &expected, "p", backend, ALLOCATION, &reuse, 1);
@@ -291,23 +290,23 @@ static void check_faults_of_v1(gpu *g) {
 
 enum { EDITS = 3, BLOCK = 16, BLOCKS = 3 * 3, STEPS = 5 };
 
-/* What a base is made of, wherever. */
+/* The frames of a base, in any memory. */
 typedef struct edit_frames {
     vmafgpu_frame before, reference, after, distorted;
 } edit_frames;
 
-/* What a context says of a base, and then of a pair that is pushed. */
-typedef struct edit_answers {
+/* Results of calls for a base, then of a push. */
+typedef struct edit_results {
     vmafgpu_result results[STEPS];  /* of begin, try, commit, try, map */
-    double base, committed, pushed; /* the last one NaN where the pair has no score */
+    double base, committed, pushed; /* `pushed` is NaN if the pair has no score */
     vmafgpu_edit_score tried[2][EDITS];
     vmafgpu_block blocks[BLOCKS];
-    vmafgpu_result asked; /* for the pair's map */
+    vmafgpu_result asked; /* of the call that requests the map of the pair */
     float map[BLOCKS];
-} edit_answers;
+} edit_results;
 
 static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, int step,
-                                edit_answers *a) {
+                                edit_results *a) {
     vmafgpu_score score = VMAFGPU_INIT;
     int across = 0, down = 0;
     vmafgpu_result result;
@@ -326,8 +325,9 @@ static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_
     return result;
 }
 
-/* Once a GPU has failed there is no base, and none can be had; frames in host memory are scored all the same. */
-static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, edit_answers *a) {
+/* Begins a base, tries and commits edits, and pushes a pair. If the GPU has failed there can be no base, but pairs in
+ * host memory are still scored. */
+static void run_edits(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, edit_results *a) {
     const int on_device = f->reference.memory == VMAFGPU_MEMORY_DEVICE;
     vmafgpu_score score;
     int is_lost = 0;
@@ -359,8 +359,8 @@ static void edit_course(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *ed
     a->pushed = score.score;
 }
 
-/* What there is is what the CPU says. */
-static void check_edit_answers(const edit_answers *a, const edit_answers *expected, int has_failed) {
+/* Compares results with those of the CPU. After a failure, results may be missing but not wrong. */
+static void check_edit_results(const edit_results *a, const edit_results *expected, int has_failed) {
     CHECK(memcmp(&a->pushed, &expected->pushed, sizeof a->pushed) == 0 || (has_failed && a->pushed != a->pushed));
     for (int i = 0; i < BLOCKS && a->asked == VMAFGPU_OK; i++)
         CHECK(memcmp(&a->map[i], &expected->map[i], sizeof a->map[i]) == 0 || (has_failed && a->map[i] != a->map[i]));
@@ -381,10 +381,9 @@ static void check_edit_answers(const edit_answers *a, const edit_answers *expect
     }
 }
 
-/* From open to close, with a fault of this sort at the first, second, ... occasion until there are no more. One of
- * the edits has its samples on the device. */
+/* Like check_faults(), for edits. One of the edits has its samples in device memory. */
 static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_config *config,
-                              const vmafgpu_edit *on_host, const edit_answers *expected, int fault, int stride) {
+                              const vmafgpu_edit *on_host, const edit_results *expected, int fault, int stride) {
     reel r = reel_of_kinds(g, f, kind);
     const edit_frames frames = { *reel_frame(&r, 0, 0), *reel_frame(&r, 1, 0), *reel_frame(&r, 2, 0),
                                  *reel_frame(&r, 1, 1) };
@@ -399,7 +398,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     config->gpu.frame_memory = frames.reference.memory;
     for (long n = stride % 2 == 0 && g->is_hip ? 2 : 1; !is_over; n += stride) {
         long baseline[SIMULATED_KINDS];
-        edit_answers a;
+        edit_results a;
         tally t;
         vmafgpu *v = NULL;
         where("edits, %s %ld fails, '%s'", fault_names[fault], n, kind);
@@ -415,11 +414,11 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
             t.fail_at = n;
         const vmafgpu_result result = vmafgpu_open(&v, config);
         if (result == VMAFGPU_OK) {
-            edit_course(v, &frames, edits, &a);
+            run_edits(v, &frames, edits, &a);
             const int has_failed = vmafgpu_backend_note(v)[0] != 0;
             CHECK(has_failed == (g->sim.hit()[0] != 0) || is_harmless(g->sim.hit()));
-            CHECK(!t.failed); /* nothing is allocated behind the open */
-            check_edit_answers(&a, expected, has_failed);
+            CHECK(!t.failed); /* nothing is allocated after vmafgpu_open() */
+            check_edit_results(&a, expected, has_failed);
         } else {
             CHECK_INT(result, fault == ALLOCATION ? VMAFGPU_ERROR_MEMORY : VMAFGPU_ERROR_BACKEND);
             CHECK(strlen(vmafgpu_last_error(v)) > 10);
@@ -433,7 +432,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
         gpu_check_caller(g);
         CHECK_INT(t.live, 0);
         runs++;
-        test_need(n < 5000, "the run never ends");
+        test_need(n < 5000, "the faults do not end");
     }
     CHECK(runs > 5);
     CHECK_INT(g->give(device), 0);
@@ -444,15 +443,15 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     }
 }
 
-/* With AUTO the CPU makes maps where a GPU fails at open, be it in bringing it what maps are made of. */
-static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config, const edit_answers *expected) {
+/* With AUTO, the CPU computes maps if a copy to the GPU fails at open. */
+static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config, const edit_results *expected) {
     int is_over = 0;
     for (long n = 1; !is_over; n++) {
         vmafgpu *v = NULL;
         vmafgpu_score score;
         float map[BLOCKS];
         tally t;
-        where("maps, copy %ld fails at open", n);
+        where("maps, copy %ld at open fails", n);
         memset(&t, 0, sizeof t);
         config->allocator = tally_allocator(&t);
         g->sim.fail(g->is_hip ? "hipMemcpyHtoDAsync" : "cuMemcpyHtoDAsync_v2", n, 700);
@@ -473,7 +472,7 @@ static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config
         vmafgpu_close(v);
         CHECK_INT(t.live, 0);
         gpu_check_caller(g);
-        test_need(n < 50, "the run never ends");
+        test_need(n < 50, "the faults do not end");
     }
 }
 
@@ -484,7 +483,7 @@ static void check_all_edit_faults(gpu *g) {
                                  film_frame(&f, 1, 1) };
     unsigned char samples[BLOCK * BLOCK];
     vmafgpu_edit edits[EDITS];
-    edit_answers expected;
+    edit_results expected;
     config.backend = VMAFGPU_BACKEND_CPU;
     config.live = 1;
     config.max_edit_size = config.map_block_size = BLOCK;
@@ -499,7 +498,7 @@ static void check_all_edit_faults(gpu *g) {
         edits[i].data = samples;
     }
     vmafgpu *v = open_checked(&config);
-    edit_course(v, &frames, edits, &expected);
+    run_edits(v, &frames, edits, &expected);
     vmafgpu_close(v);
     config = gpu_config(g, &f);
     config.gpu.skip_self_test = 1;
@@ -521,7 +520,7 @@ static void check_all_edit_faults(gpu *g) {
 
 void test_failures(gpu *g) {
     if (!g->is_simulated) {
-        test_skip("failures: this driver does not fail on demand");
+        test_skip("failures: the driver is not a simulated one");
         return;
     }
     check_all_faults(g);
@@ -529,19 +528,19 @@ void test_failures(gpu *g) {
     check_all_edit_faults(g);
 }
 
-/* ---- orders of execution ---- */
+/* ---- execution orders ---- */
 
-/* Blocks, warps and streams in every order that the simulation has. */
+/* Blocks, warps and streams in every order of the simulated GPU. */
 void test_orders(gpu *g) {
     /* clang-format off */
     static const equality cases[] = {
         {"texture+mix", 49, 37, 8, 6, {"hpd", 0, 0, 0, 0, 0}, 2, 2, MANY, 0, 0, KEPT, 0},
         {"texture+stretch", 48, 37, 10, 5, {"d", 0, 0, 0, 0, 0}, 1, 3, DEFAULT, 0, 2, KEPT, 0},
-        {"texture+mix", 28, 20, 8, 8, {"d", 0, 0, 0, 0, 0}, 1, 3, WINDOWS, 0, 0, KEPT, 0}, /* looks two batches back */
+        {"texture+mix", 28, 20, 8, 8, {"d", 0, 0, 0, 0, 0}, 1, 3, WINDOWS, 0, 0, KEPT, 0}, /* needs older batches */
     };
     /* clang-format on */
     if (!g->is_simulated) {
-        test_skip("orders of execution: this is no simulation");
+        test_skip("execution orders: the driver is not a simulated one");
         return;
     }
     for (int blocks = SIMULATED_FORWARD; blocks <= SIMULATED_SHUFFLED; blocks++) {
@@ -558,7 +557,7 @@ void test_orders(gpu *g) {
         gpu_begin(g, SIMULATED_FORWARD, streams, 5);
         test_caller_stream(g);
         test_reuse(g);
-        test_single(g);
-        test_rhythm(g);
+        test_score_pair(g);
+        test_next_score(g);
     }
 }

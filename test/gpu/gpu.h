@@ -1,10 +1,10 @@
-/* What the files of test_gpu stand on: the driver's functions that they call themselves, films in pageable,
- * pinned and device memory, and an allocator that counts. The driver is the real one or test/simulated; only the latter
- * can be steered and asked what was left behind. */
+/* Helpers of test_gpu: driver functions that the tests call, films in pageable, pinned and device memory, and an
+ * allocator that counts. The driver is a real one or that of test/simulated. Only a simulated driver can fail on demand
+ * and report leaks. */
 #ifndef GPU_H
 #define GPU_H
 
-/* test_gpu.c has the counts of all files. */
+/* test_gpu.c defines the counters of the checks for all files. */
 #ifndef TEST_STATE
 #define TEST_STATE extern
 #endif
@@ -15,8 +15,8 @@
 
 /* ---- the driver ---- */
 
-/* name here, symbol in CUDA's driver and in HIP's runtime, arguments. NULL: there is no such thing; a '?' in front: it
- * may be missing. */
+/* Name in struct gpu, symbol in the CUDA driver, symbol in the HIP runtime, arguments. The symbol is NULL if the vendor
+ * has no such function; it starts with '?' if the function may be missing. */
 #define GPU_FUNCTIONS(X) \
     X(init, "cuInit", "hipInit", (unsigned flags)) \
     X(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count)) \
@@ -50,11 +50,11 @@
     X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", "hipStreamSynchronize", (void *stream))
 
-/* Whose GPU it is, as VMAFGPU_TEST_BACKEND says. */
+/* The vendor of the GPU, selected by VMAFGPU_TEST_BACKEND. */
 typedef struct vendor {
     const char *name;
     vmafgpu_backend backend;
-    const char *init; /* what every driver library must have */
+    const char *init; /* a function that every version of the driver has */
 } vendor;
 
 static const vendor vendors[] = {
@@ -68,17 +68,17 @@ typedef struct gpu {
     const char *driver_path, *kernels_path;
     void *library;
     int is_simulated;
-    simulated_gpu sim; /* only if it is */
-    int (*emulated_live)(
-        unsigned long long counts[8]); /* only if the library runs code objects on the CPU: what is left */
-    int is_slow;                       /* one of both */
-    void *context;                     /* CUDA's */
+    simulated_gpu sim; /* valid if is_simulated */
+    /* Returns the number of objects that are still allocated; NULL unless the driver is the emulator. */
+    int (*emulated_live)(unsigned long long counts[8]);
+    int is_slow;   /* simulated or emulated */
+    void *context; /* CUDA: the primary context of device 0 */
 #define GPU_FIELD(name, cuda, hip, arguments) int(*name) arguments;
     GPU_FUNCTIONS(GPU_FIELD)
 #undef GPU_FIELD
 } gpu;
 
-/* Finds a function; 0 if it must be there and is not. */
+/* Looks up a driver function. Returns 0 if a required function is missing. */
 static inline int gpu_find_function(gpu *g, const char *symbol, void *function, size_t size) {
     const int is_optional = !symbol || symbol[0] == '?';
     void *found = symbol ? dlsym(g->library, symbol + is_optional) : NULL;
@@ -91,7 +91,7 @@ static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++)
         if (!strcmp(vendor_name, vendors[i].name))
             g->vendor = &vendors[i];
-    test_need(g->vendor != NULL, "VMAFGPU_TEST_BACKEND is none");
+    test_need(g->vendor != NULL, "VMAFGPU_TEST_BACKEND must be cuda or hip");
     g->is_hip = g->vendor->backend == VMAFGPU_BACKEND_HIP;
     g->driver_path = driver_path;
     g->kernels_path = kernels_path;
@@ -99,7 +99,7 @@ static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_
     test_need(g->library != NULL, "the driver library cannot be loaded");
 #define GPU_LOOK_UP(name, cuda, hip, arguments) \
     test_need(gpu_find_function(g, g->is_hip ? (hip) : (cuda), &g->name, sizeof g->name), \
-              "the driver library does not " #name);
+              "the driver library lacks " #name);
     GPU_FUNCTIONS(GPU_LOOK_UP)
 #undef GPU_LOOK_UP
     g->is_simulated = simulated_find(g->library, &g->sim);
@@ -107,8 +107,8 @@ static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_
     g->is_slow = g->is_simulated || g->emulated_live;
 }
 
-/* Starts a group of tests: on a simulated GPU as after loading, with work in this order. The first device is
- * current; with CUDA, its primary context. */
+/* Starts a group of tests: resets a simulated GPU and sets its execution order, and makes the first device current
+ * (CUDA: its primary context). */
 static inline void gpu_begin(gpu *g, int blocks, int streams, uint64_t seed) {
     if (g->is_simulated) {
         g->sim.reset();
@@ -121,7 +121,7 @@ static inline void gpu_begin(gpu *g, int blocks, int streams, uint64_t seed) {
         test_need(g->retain(&g->context, 0) == 0 && g->push(g->context) == 0, "no context");
 }
 
-/* What gpu_begin() has made current still is, and no error of ours looks like one of the caller's. */
+/* Checks that the context or device of gpu_begin() is still current, and that the library left no error pending. */
 static inline void gpu_check_caller(gpu *g) {
     if (g->is_hip) {
         int device = -1;
@@ -135,7 +135,7 @@ static inline void gpu_check_caller(gpu *g) {
     }
 }
 
-/* Nothing is left, and the simulation saw no mistake. */
+/* Ends a group of tests: checks for leaks and for errors that the simulation found. */
 static inline void gpu_end(gpu *g) {
     gpu_check_caller(g);
     if (!g->is_hip) {
@@ -157,41 +157,41 @@ static inline void gpu_end(gpu *g) {
 
 /* ---- frames ---- */
 
-/* How a film's pictures lie in memory. kinds: 'h' pageable, 'p' pinned, 'd' of the device, taken in turn by reference
- * and distorted frames. */
+/* How the pictures of a film are stored. `kinds` lists kinds of memory: 'h' pageable, 'p' pinned, 'd' device. Reference
+ * and distorted frames use them in turn. */
 typedef struct storage {
     const char *kinds;
-    int bytes_per_sample; /* 0: as the film */
-    int shift;            /* of samples into the high bits */
-    ptrdiff_t pitch;      /* in bytes; 0: tight; below 0: upside down */
-    int offset;           /* of the first byte from an aligned address */
-    int interleaved;      /* u and v in turn; so are those in the high bits */
+    int bytes_per_sample; /* 0: as in the film */
+    int shift;            /* left shift of the samples, for layouts with samples in the high bits */
+    ptrdiff_t pitch;      /* of luma, in bytes; 0: no padding; negative: bottom-up */
+    int offset;           /* of the first byte from an aligned address, in bytes */
+    int interleaved;      /* Cb and Cr interleaved; implied by `shift` */
 } storage;
 
 typedef struct picture {
     vmafgpu_frame frame;
     size_t size;
-    unsigned char *bytes; /* pageable or pinned memory; for a picture on the device, its content */
-    uint64_t address;     /* on the device */
+    unsigned char *bytes; /* pageable or pinned memory; for a picture in device memory, a copy of it */
+    uint64_t address;     /* in device memory, or 0 */
 } picture;
 
-/* A film's pictures: reference 0, distorted 0, reference 1, ... */
+/* The pictures of a film: reference 0, distorted 0, reference 1, ... */
 typedef struct reel {
     const film *f;
     int count;
     picture *pictures;
 } reel;
 
-/* One plane of a picture, or two in turn. */
+/* The layout of one plane of a picture, or of two interleaved planes. */
 typedef struct plane_layout {
     const unsigned char *source[2];
     int width, height, interleaved;
-    ptrdiff_t pitch; /* the frame's; 0: tight */
-    size_t row;      /* bytes of a row */
-    size_t at;       /* of the top row, from the first byte of the picture */
+    ptrdiff_t pitch; /* as in vmafgpu_frame; 0: no padding */
+    size_t row;      /* bytes of a row without padding */
+    size_t at;       /* offset of the top row from the first byte of the picture */
 } plane_layout;
 
-/* Lays a plane behind what there is of a picture; pitches differ from tight ones as luma's do. */
+/* Places a plane after the `*size` bytes of a picture and adds its size. All planes get the same padding per row. */
 static inline plane_layout plane_place(const film *f, int index, int plane, const storage *how, size_t *size) {
     const int bytes = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample;
     plane_layout l;
@@ -212,7 +212,7 @@ static inline plane_layout plane_place(const film *f, int index, int plane, cons
     step = tight + slack;
     l.row = (size_t)tight;
     l.at = (plane ? (*size + 15) / 16 * 16 : 0) + (size_t)how->offset;
-    *size = l.at + (size_t)step * (size_t)(l.height - 1) + (size_t)tight; /* not a byte more */
+    *size = l.at + (size_t)step * (size_t)(l.height - 1) + (size_t)tight; /* no padding after the last row */
     l.at += l.pitch < 0 ? (size_t)step * (size_t)(l.height - 1) : 0;
     return l;
 }
@@ -234,7 +234,7 @@ static inline void plane_write(const film *f, const plane_layout *l, const stora
     }
 }
 
-/* On the simulated GPU, what lies beside the samples must not be read. */
+/* Makes the simulated GPU report reads of bytes between and around the rows of a picture. */
 static inline void picture_fence(gpu *g, const picture *p, const plane_layout *layouts, int planes) {
     const uint64_t start = p->address ? p->address : (uint64_t)(uintptr_t)p->bytes;
     if (!g->is_simulated || p->frame.memory == VMAFGPU_MEMORY_HOST)
@@ -304,7 +304,7 @@ static inline void picture_spoil(gpu *g, const picture *p) {
 }
 
 /* Sets a bit in one sample of a picture. */
-static inline void picture_mar(gpu *g, picture *p, size_t byte, int bit) {
+static inline void picture_set_bit(gpu *g, picture *p, size_t byte, int bit) {
     p->bytes[byte] |= (unsigned char)(1 << bit);
     if (p->address)
         CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
@@ -342,9 +342,9 @@ static inline vmafgpu_result reel_push(const reel *r, vmafgpu *context, int fram
     return vmafgpu_push(context, reel_frame(r, frame, 0), reel_frame(r, frame, 1));
 }
 
-/* ---- images, with CUDA ---- */
+/* ---- CUDA arrays and surfaces ---- */
 
-enum { BYTES = 1, WORDS = 2, LONG = 3, HALVES = 16 }; /* CUDA's formats of arrays */
+enum { BYTES = 1, WORDS = 2, LONG = 3, HALVES = 16 }; /* values of CUarray_format */
 
 /* CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_RESOURCE_DESC */
 typedef struct array_shape {
@@ -373,8 +373,8 @@ typedef struct resource {
     uint64_t rest[16];
 } resource;
 
-/* Makes an array of bytes, words, halves or longer words (format) with the content of rows of the host, and a
- * surface of it. Returns 0 if the driver refuses; what was made until then is in *array and *surface. */
+/* Creates a CUDA array, copies rows of host memory into it, and creates a surface for it. Returns 0 on failure; *array
+ * and *surface are set as far as they were created. */
 static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format,
                              unsigned channels, void **array, uint64_t *surface) {
     enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
@@ -406,22 +406,22 @@ static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, 
 
 /* ---- contexts ---- */
 
-/* AUTO takes frames in device memory for CUDA's. */
+/* The backend for frames in device memory: AUTO for CUDA, which AUTO assumes for such frames; otherwise HIP. */
 static inline vmafgpu_backend backend_for_device(const gpu *g) {
     return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
 }
 
-/* The config with which a film is scored on this GPU, and nowhere else. */
+/* A config that scores the film on this GPU, without falling back to the CPU at open. */
 static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     vmafgpu_config config = film_config(f);
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.skip_self_test = g->is_slow; /* which takes long there; groups self_test and failures have it */
+    config.gpu.skip_self_test = g->is_slow; /* slow; the groups self_test and failures enable it */
     return config;
 }
 
-/* The same scores, from the CPU and the film's own memory. */
+/* The scores of the CPU backend for the same config, from frames in pageable memory. */
 static inline scores cpu_score(const film *f, const vmafgpu_config *config) {
     vmafgpu_config plain = *config;
     plain.backend = VMAFGPU_BACKEND_CPU;
@@ -433,20 +433,20 @@ static inline scores cpu_score(const film *f, const vmafgpu_config *config) {
     return film_score(f, &plain);
 }
 
-/* That the GPU did the work. */
+/* Checks that the GPU scored the frames and did not fail. */
 static inline void check_on_gpu(const gpu *g, const vmafgpu *context) {
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     CHECK_STR(vmafgpu_backend_note(context), "");
 }
 
-/* Pushes what is left of a reel from `first` on and ends the clip. */
+/* Pushes the pairs of a reel from `first` on and flushes. */
 static inline void reel_finish(const reel *r, vmafgpu *context, int first) {
     for (int i = first; i < r->count / 2; i++)
         CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
 }
 
-/* Every score of a context that was flushed is `expected`, and the GPU made them. */
+/* Checks that the scores of a flushed context equal `expected` and that the GPU computed them. */
 static inline void check_context(const gpu *g, vmafgpu *context, const scores *expected) {
     scores got = scores_of(context);
     check_on_gpu(g, context);
@@ -454,13 +454,13 @@ static inline void check_context(const gpu *g, vmafgpu *context, const scores *e
     scores_free(&got);
 }
 
-/* ---- scores as they are delivered ---- */
+/* ---- scores from callbacks and vmafgpu_next_score() ---- */
 
-/* Rows by the index of their frame; which have come. */
+/* The scores received so far, in frame order. */
 typedef struct collector {
     scores got;
     int subsample;
-    const char *wrong; /* in a callback there are no checks */
+    const char *wrong; /* what is wrong, or ""; callbacks do not use CHECK */
 } collector;
 
 static inline collector collector_like(const scores *expected, int subsample) {
@@ -477,7 +477,7 @@ static inline collector collector_like(const scores *expected, int subsample) {
 static inline void collect(void *user, const vmafgpu_score *score) {
     collector *c = (collector *)user;
     if (score->index != (int64_t)c->got.rows * c->subsample) {
-        c->wrong = "a frame out of turn";
+        c->wrong = "a frame out of order";
     } else if (score->result != VMAFGPU_OK) {
         c->wrong = "a frame without a score";
     } else {
@@ -486,25 +486,25 @@ static inline void collect(void *user, const vmafgpu_score *score) {
     }
 }
 
-/* Takes what next() has. */
+/* Collects the scores that vmafgpu_next_score() returns. */
 static inline void collect_next(vmafgpu *context, collector *c) {
     vmafgpu_score score;
     while (vmafgpu_next_score(context, &score) == VMAFGPU_OK)
         collect(c, &score);
 }
 
-/* All came, and they are `expected`. */
+/* Checks that all scores were received and equal `expected`, and frees the collector. */
 static inline void check_collected(collector *c, const scores *expected) {
     CHECK_STR(c->wrong, "");
     check_same_scores(&c->got, expected);
     scores_free(&c->got);
 }
 
-/* ---- an allocator that counts and fails at will, on any thread ---- */
+/* ---- an allocator that counts, and fails on demand; thread-safe ---- */
 
 typedef struct tally {
     long live;
-    long fail_at; /* the n-th allocation from now on, from 1; 0: none */
+    long fail_at; /* counts down with each allocation; the one that reaches 0 fails; 0: none fails */
     int failed;
 } tally;
 
@@ -543,23 +543,22 @@ static inline void where(const char *format, ...) {
     va_end(arguments);
 }
 
-/* ---- groups: what test_gpu runs of all this ---- */
+/* ---- the groups of test_gpu ---- */
 
 /* clang-format off */
 #define GPU_GROUPS(X) \
     X(equality) X(v1) X(v1_cambi) X(v1_speed) X(v1_speed_illegal) X(random) X(clips) X(sums) X(noise) X(partial) \
-    X(pieces) X(reuse) X(caller_stream) X(caller_context) X(single) X(segments) X(break_off) X(full) X(rhythm) \
-    X(two_contexts) X(tags) \
-    X(threads) X(lend) X(kinds_of_memory) X(images) X(measured) X(measured_lacks) X(measured_dies) X(looks_back) \
-    X(doubts) X(pixels) X(no_device) X(memory) X(illegal) X(self_test) X(containers) X(failures) X(orders) \
-    X(change_over) \
-    X(opening) X(devices) X(live) X(edits) X(maps)
+    X(vif_pieces) X(reuse) X(caller_stream) X(caller_context) X(score_pair) X(segments) X(reset) X(unread_scores) \
+    X(next_score) X(two_contexts) X(tags) X(threads) X(acquire) X(kinds_of_memory) X(images) X(standalone) \
+    X(standalone_on_cpu) X(standalone_lost) X(temporal) X(uncertain) X(pixels) X(no_device) X(memory) X(illegal) \
+    X(self_test) X(containers) X(failures) X(orders) X(background) X(background_failures) X(devices) X(live) X(edits) \
+    X(maps)
 /* clang-format on */
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)
 #undef GPU_GROUP
 
-/* ---- what equality.c has for the others ---- */
+/* ---- equality.c: comparisons that other files use ---- */
 
 typedef struct selection {
     const char *name;
@@ -591,20 +590,20 @@ enum {
 extern const selection selections[SELECTIONS];
 
 void select_features(vmafgpu_config *config, const selection *s);
-/* A small film that is large enough for what looks at it; the models of v1 need chroma with some life in it. */
+/* A small film. From V1 on, selections get chroma and a fixed size that is large enough for them. */
 film small_film(int selected, int width, int height, int depth, int frames, uint32_t seed);
 
-enum { KEPT, CALLBACK, NEXT }; /* how scores are taken */
+enum { KEPT, CALLBACK, NEXT }; /* how the test receives scores: at the end, by callback, by vmafgpu_next_score() */
 
 typedef struct equality {
-    const char *what; /* clip; NULL: texture+mix */
+    const char *what; /* content of the clip; NULL: texture+mix */
     int width, height, depth, frames;
     storage how;
     int batch, queue, selected, subsample, arithmetic, delivery;
-    vmafgpu_memory promised;
+    vmafgpu_memory promised; /* config.gpu.frame_memory */
 } equality;
 
-/* Scores a film both ways; one that is generated. */
+/* Scores a film, or a generated film, on the GPU and the CPU and compares the scores. */
 void check_equality(gpu *g, const film *f, const equality *e);
 void check_generated(gpu *g, const equality *e, uint32_t seed);
 

@@ -1,10 +1,8 @@
-/* Samples that do not fit the bit depth: of which pair, and what neighbours get. */
+/* Tests samples that exceed the bit depth: which pairs fail, and which neighbours. */
 #include "gpu.h"
 
-/* ---- samples that do not fit ---- */
-
-/* The mean of a column over the frames that have a score, in their order. */
-static double mean_without(const scores *s, int column, int first, int end) {
+/* The mean of a column over all frames except first..end - 1, added in frame order. */
+static double mean_except(const scores *s, int column, int first, int end) {
     double sum = 0;
     int count = 0;
     for (int i = 0; i < s->rows; i++) {
@@ -16,19 +14,19 @@ static double mean_without(const scores *s, int column, int first, int end) {
     return sum / count;
 }
 
-/* Results as the callback sees them. */
-typedef struct verdicts {
+/* Results that the callback received. */
+typedef struct result_log {
     int count, in_order;
     vmafgpu_result results[16];
-} verdicts;
+} result_log;
 
-static void note_verdict(void *user, const vmafgpu_score *score) {
-    verdicts *v = (verdicts *)user;
+static void log_result(void *user, const vmafgpu_score *score) {
+    result_log *v = (result_log *)user;
     v->in_order &= score->index == v->count;
     v->results[v->count++ & 15] = score->result;
 }
 
-/* A frame of a picture on the device, as the CPU finds it in the picture's own bytes. */
+/* The frame of a picture in device memory, with pointers to the host copy of its bytes. */
 static vmafgpu_frame bytes_frame(const picture *p) {
     vmafgpu_frame frame = p->frame;
     frame.memory = VMAFGPU_MEMORY_HOST;
@@ -42,7 +40,7 @@ static void picture_flip(gpu *g, picture *p, size_t byte, int bit) {
     CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
 }
 
-/* Words of chroma that do not fit the bit depth, anywhere: the GPU finds those that the CPU finds. */
+/* Illegal chroma samples at random positions: the GPU must report exactly those that the CPU reports. */
 void test_v1_speed_illegal(gpu *g) {
     static const struct {
         int width, height, depth;
@@ -50,7 +48,7 @@ void test_v1_speed_illegal(gpu *g) {
         const char *options;
     } cases[] = {
         { 192, 176, 10, { "d", 0, 0, 0, 0, 0 }, NULL },
-        { 189, 170, 10, { "d", 0, 0, 384, 0, 0 }, NULL }, /* wide rows that end within eight samples */
+        { 189, 170, 10, { "d", 0, 0, 384, 0, 0 }, NULL }, /* padded rows whose length is not a multiple of 8 samples */
         { 189, 170, 10, { "d", 0, 6, 384, 0, 0 }, NULL },
         { 184, 170, 12, { "d", 0, 0, -384, 0, 1 }, NULL },
         { 189, 170, 10, { "d", 0, 0, 0, 0, 0 }, NULL },
@@ -126,24 +124,25 @@ void test_v1_speed_illegal(gpu *g) {
     }
 }
 
-/* A bad seed or tail takes those pairs along whose motion looks at it; a distorted frame that nobody looks at, none. */
+/* If a preceding or following frame is illegal, the pairs whose motion depends on it fail. An illegal distorted frame
+ * of a pair that is skipped makes no pair fail. */
 static void test_illegal_neighbours(gpu *g) {
     enum { FRAMES = 6, FIRST = 2, END = 5 };
     for (int way = 0; way < 4; way++) {
         film f = film_make("texture+mix", 40, 36, 10, FRAMES, 103);
         vmafgpu_config config = gpu_config(g, &f);
         reel r = reel_of_kinds(g, &f, "d");
-        verdicts v;
+        result_log v;
         vmafgpu *context;
         where("illegal neighbour, way %d", way);
         memset(&v, 0, sizeof v);
         v.in_order = 1;
         config.gpu.batch = 1 + way;
         config.discard_scores = 1;
-        config.on_score = note_verdict;
+        config.on_score = log_result;
         config.on_score_user = &v;
         config.subsample = way == 2 ? 3 : 0;
-        picture_mar(g, &r.pictures[way == 0 ? 2 * (FIRST - 1) : way == 1 ? 2 * END : 2 * (FIRST + 1) + 1], 1, 5);
+        picture_set_bit(g, &r.pictures[way == 0 ? 2 * (FIRST - 1) : way == 1 ? 2 * END : 2 * (FIRST + 1) + 1], 1, 5);
         context = open_checked(&config);
         if (context) {
             CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
@@ -165,8 +164,8 @@ static void test_illegal_neighbours(gpu *g) {
     }
 }
 
-/* A chroma sample that SpEED reads takes its pair along, and those whose motion looks at that one; one that it does not
- * read, none. */
+/* If SpEED reads an illegal chroma sample, its pair and the neighbours whose motion depends on it fail. If SpEED does
+ * not read the sample, no pair fails. */
 static void test_illegal_chroma(gpu *g) {
     static const char *const kinds[] = { "d", "p", "h" };
     enum { FRAMES = 5, BAD = 2 };
@@ -182,10 +181,11 @@ static void test_illegal_chroma(gpu *g) {
         select_features(&config, &selections[V1]);
         config.gpu.batch = 2;
         expected = cpu_score(&f, &config);
-        picture_mar(g, bad,
-                    is_read ? (size_t)((const char *)bad->frame.data[1 + side] - (const char *)bad->frame.data[0]) + 1
+        picture_set_bit(g, bad,
+                        is_read
+                            ? (size_t)((const char *)bad->frame.data[1 + side] - (const char *)bad->frame.data[0]) + 1
                             : bad->size - 1,
-                    3);
+                        3);
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -212,8 +212,8 @@ static void test_illegal_chroma(gpu *g) {
     }
 }
 
-/* Two pairs in a row fail, and no motion looks at neighbours: each has its own failure. */
-static void check_two_in_a_row(gpu *g) {
+/* Two consecutive pairs are illegal, with and without motion, through which their neighbours also fail. */
+static void check_two_consecutive(gpu *g) {
     enum { FRAMES = 6, BAD = 2 };
     static const char *const forced[] = { "motion.motion_force_zero=true", NULL };
     for (int way = 0; way < 2; way++) {
@@ -224,15 +224,15 @@ static void check_two_in_a_row(gpu *g) {
         reel r = reel_of_kinds(g, &f, "d");
         vmafgpu *context;
         vmafgpu_score score;
-        where("two in a row, %s", forced[way] ? forced[way] : "motion");
+        where("two consecutive illegal pairs, %s", forced[way] ? forced[way] : "motion");
         model.options = forced[way];
         config.models = &model;
         config.model_count = 1;
         config.gpu.batch = 1;
         expected = cpu_score(&f, &config);
         context = open_checked(&config);
-        picture_mar(g, &r.pictures[2 * BAD + 1], 1, 4);
-        picture_mar(g, &r.pictures[2 * BAD + 3], 1, 4);
+        picture_set_bit(g, &r.pictures[2 * BAD + 1], 1, 4);
+        picture_set_bit(g, &r.pictures[2 * BAD + 3], 1, 4);
         for (int i = 0; i < FRAMES && context; i++)
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_FRAME);
@@ -284,10 +284,10 @@ void test_illegal(gpu *g) {
         expected = cpu_score(&f, &config);
         r = reel_make(g, &f, &how);
         bad = &r.pictures[2 * BAD + cases[i].side];
-        picture_mar(g, bad, cases[i].byte < 0 ? bad->size - 1 : (size_t)cases[i].byte, cases[i].bit);
+        picture_set_bit(g, bad, cases[i].byte < 0 ? bad->size - 1 : (size_t)cases[i].byte, cases[i].bit);
         context = open_checked(&config);
         if (context) {
-            /* the frames whose motion looks at the bad one */
+            /* the frames whose motion depends on the illegal frame */
             const int reach = vmafgpu_preceding_count(context), first = BAD - reach, end = BAD + reach + 1;
             vmafgpu_score score;
             double mean = 0;
@@ -312,14 +312,14 @@ void test_illegal(gpu *g) {
             CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
             for (int column = 0; column < expected.columns; column++) {
                 CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MEAN, &mean), VMAFGPU_OK);
-                CHECK_BITS(mean, mean_without(&expected, column, first, end));
+                CHECK_BITS(mean, mean_except(&expected, column, first, end));
             }
             CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, BAD, 0), reel_frame(&r, BAD, 1), NULL, &score),
                       VMAFGPU_ERROR_FRAME);
             CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 0, 1), NULL, &score),
                       VMAFGPU_OK);
             check_on_gpu(g, context);
-            /* nothing of it sticks */
+            /* vmafgpu_reset() clears the failure */
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             for (int k = BAD + 1; k < FRAMES; k++)
                 CHECK_INT(reel_push(&r, context, k), VMAFGPU_OK);
@@ -334,8 +334,8 @@ void test_illegal(gpu *g) {
     test_illegal_neighbours(g);
     test_illegal_chroma(g);
 
-    /* In memory that the CPU reads the push fails, and the clip goes on. So it is with pageable memory, and with pinned
-     * memory whose rows are no whole words. */
+    /* If the CPU reads the frame, the push fails and the clip can continue. The CPU reads pageable memory, and pinned
+     * memory whose rows are not multiples of 4 bytes. */
     for (int way = 0; way < 4; way++) {
         const int side = way % 2;
         const char *kind = way < 2 ? "h" : "p";
@@ -349,7 +349,7 @@ void test_illegal(gpu *g) {
         config.gpu.batch = 2;
         context = open_checked(&config);
         for (int i = 0; i < 5 && context; i++) {
-            picture_mar(g, &bad.pictures[2 * i + side], 701, 2);
+            picture_set_bit(g, &bad.pictures[2 * i + side], 701, 2);
             CHECK_INT(reel_push(&bad, context, i), VMAFGPU_ERROR_FRAME);
             CHECK_HAS(vmafgpu_last_error(context), side ? "distorted" : "reference");
             CHECK_INT(vmafgpu_score_pair(context, reel_frame(&bad, i, 0), reel_frame(&bad, i, 1), NULL, &score),
@@ -366,5 +366,5 @@ void test_illegal(gpu *g) {
         scores_free(&expected);
         film_free(&f);
     }
-    check_two_in_a_row(g);
+    check_two_consecutive(g);
 }

@@ -1,7 +1,7 @@
-/* What is refused: kinds of memory, images of kernels that are broken or of another GPU, no device; and memory. */
+/* Tests kinds of memory, files of kernels (damaged or for other GPUs), missing devices, and memory sizes. */
 #include "gpu.h"
 
-/* ---- what is refused ---- */
+/* ---- kinds of memory ---- */
 
 void test_kinds_of_memory(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 2, 91);
@@ -22,7 +22,7 @@ void test_kinds_of_memory(gpu *g) {
         context = open_checked(&config);
         memory[promised] = vmafgpu_host_memory(context);
         for (int kind = 0; kind < 3 && context; kind++) {
-            where("promised %d, came %d", promised, kind);
+            where("config.gpu.frame_memory %d, frames in memory %d", promised, kind);
             if (kind >= promised) {
                 CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                 reel_finish(reels[kind], context, 0);
@@ -52,7 +52,7 @@ void test_kinds_of_memory(gpu *g) {
     {
         vmafgpu_config config = film_config(&f);
         vmafgpu *context;
-        where("device memory, but the CPU");
+        where("device memory on the CPU");
         config.backend = VMAFGPU_BACKEND_CPU;
         context = open_checked(&config);
         CHECK_INT(reel_push(&device, context, 0), VMAFGPU_ERROR_ARGUMENT);
@@ -71,7 +71,8 @@ void test_kinds_of_memory(gpu *g) {
     film_free(&f);
 }
 
-/* A config with which no GPU can be used: asked for, a sentence with these words; else the CPU and a note. */
+/* Opens with a config for which no GPU can be used. Checks that the error message, or with AUTO the note, contains
+ * `words`. */
 static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, const scores *expected,
                            const char *words) {
     static const vmafgpu_memory frames[3] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE };
@@ -116,7 +117,7 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* CUDA's images are texts. */
+/* Kernels for the simulated CUDA are texts. */
 static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
@@ -143,13 +144,13 @@ static void check_texts(gpu *g) {
         size_t size;
         const char *words;
     } images[] = {
-        { "cut off by a line", image, size > 26 ? size - 26 : 0, "config.gpu.kernels: is " },
-        { "cut off in the middle", image, size / 2, "config.gpu.kernels: is " },
-        { "cut off by two bytes", image, size - 2, "config.gpu.kernels: is " },
+        { "without the last line", image, size > 26 ? size - 26 : 0, "config.gpu.kernels: is " },
+        { "truncated in the middle", image, size / 2, "config.gpu.kernels: is " },
+        { "without the last two bytes", image, size - 2, "config.gpu.kernels: is " },
         { "one line end", line_end, 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
-        { "a foreign text", foreign, sizeof foreign - 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
+        { "another text", foreign, sizeof foreign - 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
         { "a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels: is not a file of vmafgpu kernels" },
-        { "for a later device", later, sizeof later - 1, "config.gpu.kernels: requires compute capability 12.1" },
+        { "for a newer device", later, sizeof later - 1, "config.gpu.kernels: requires compute capability 12.1" },
         { "not compiled", broken, sizeof broken - 1, "config.gpu.kernels: driver rejects the kernels (" },
         { "no machine code", elf, sizeof elf - 1, "config.gpu.kernels: driver rejects the kernels (" },
     };
@@ -199,7 +200,7 @@ static void check_texts(gpu *g) {
     film_free(&f);
 }
 
-/* ---- images for AMD: code objects, which are ELF files, and bundles of them ---- */
+/* ---- kernels for AMD: code objects, which are ELF files, and bundles of code objects ---- */
 
 enum {
     GFX900 = 0x2c,
@@ -221,7 +222,7 @@ typedef struct bytes {
 } bytes;
 
 static void put(bytes *b, const void *data, size_t size) {
-    test_need(b->size + size <= sizeof b->data, "room for an image");
+    test_need(b->size + size <= sizeof b->data, "an image is too large");
     memcpy(b->data + b->size, data, size);
     b->size += size;
 }
@@ -233,8 +234,8 @@ static void put_number(bytes *b, uint64_t value, size_t size) {
     }
 }
 
-/* The head of an ELF file of 64 bits, with a table of one section at its end if there are `names` in it, separated by
- * NUL. The simulated GPU takes it for a whole one: code it does not need, and names are those of the kernels. */
+/* Makes a code object: a 64-bit ELF header, and if `names` is not NULL, a table of one section with these names,
+ * separated by NUL. The simulated GPU needs no code, only the names of kernels. */
 static bytes code_object(int machine, int target, const char *names, size_t names_size) {
     bytes b;
     const int has_names = names != NULL;
@@ -242,7 +243,7 @@ static bytes code_object(int machine, int target, const char *names, size_t name
     put(&b,
         "\x7f"
         "ELF\2\1\1\x40\3",
-        9); /* 64 bits, little-endian, AMD's, code object version 5 */
+        9); /* 64 bits, little-endian, ABI of AMD, code object version 5 */
     put_number(&b, 0, 7);
     put_number(&b, 3, 2); /* a shared object */
     put_number(&b, (uint64_t)machine, 2);
@@ -258,7 +259,7 @@ static bytes code_object(int machine, int target, const char *names, size_t name
     if (has_names) {
         put(&b, names, names_size);
         put_number(&b, 0, 4);
-        put_number(&b, 3, 4); /* a table of strings */
+        put_number(&b, 3, 4); /* SHT_STRTAB */
         put_number(&b, 0, 16);
         put_number(&b, 64, 8);
         put_number(&b, names_size, 8);
@@ -272,7 +273,7 @@ static bytes shortened(bytes b, size_t by) {
     return b;
 }
 
-/* With another number in 8 bytes from `at` on. */
+/* A copy with another value in the 8 bytes from `at` on. */
 static bytes changed(bytes b, size_t at, uint64_t value) {
     for (int i = 0; i < 8; i++)
         b.data[at + (size_t)i] = (unsigned char)(value >> 8 * i);
@@ -293,7 +294,7 @@ typedef struct part {
     int target;
 } part;
 
-/* A bundle of code objects; target 0: an entry without content, as the host's. */
+/* Makes a bundle of code objects. A part with target 0 has no content, like the entry of the host. */
 static bytes bundle(const part *parts, int count) {
     bytes b;
     size_t at = 32;
@@ -332,8 +333,8 @@ static void check_image(const gpu *g, const film *f, vmafgpu_config config, cons
     }
 }
 
-/* A device's own code is found in bundles, and its kernels compute alike. What VIF's statistics are in by default
- * depends on the target. */
+/* The code of a device is found in a bundle, and its kernels compute the expected scores. The default of
+ * config.gpu.vif_arithmetic depends on the target. */
 static void check_targets(gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         part own;
@@ -371,7 +372,7 @@ static void check_targets(gpu *g, const film *f, vmafgpu_config config, const sc
     g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? GFX1100 : GFX942);
 }
 
-/* Bundles whose head says what cannot be, and what is left of bundles. */
+/* Bundles with invalid headers, and truncated bundles. */
 static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         const char *name;
@@ -397,12 +398,12 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
     }
     for (size_t size = 1; size < whole.size; size += size < 64 ? 1 : 13) {
         const bytes image = shortened(whole, whole.size - size);
-        where("bundle cut off after %d bytes", (int)size);
+        where("bundle truncated to %d bytes", (int)size);
         check_image(g, f, config, expected, &image, "config.gpu.kernels: is neither");
     }
 }
 
-/* HIP's images are code objects or bundles of some. */
+/* Kernels for HIP are code objects or bundles of code objects. */
 static void check_code_objects(gpu *g) {
     static const char some[] = "\0vmafgpu_import\0vmafgpu_import.kd\0vmafgpu_interface_2\0vmafgpu_interface_2.kd";
     static const char other[] = "\0vmafgpu_interface_0\0vmafgpu_interface_0.kd";
@@ -487,7 +488,7 @@ void test_images(gpu *g) {
     else if (g->is_simulated)
         check_code_objects(g);
     else
-        test_skip("images: whole code objects are needed here");
+        test_skip("kernels for HIP: the driver is not a simulated one");
 }
 
 void test_no_device(gpu *g) {
@@ -508,7 +509,7 @@ void test_no_device(gpu *g) {
     config = usable;
     if (g->is_hip) {
         int stream = 0;
-        where("what AUTO takes for CUDA's");
+        where("device frames or a stream with AUTO");
         config.backend = VMAFGPU_BACKEND_AUTO;
         config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
@@ -521,7 +522,7 @@ void test_no_device(gpu *g) {
         vmafgpu_close(context);
         config = usable;
     }
-    where("more memory than there is");
+    where("config needs more memory than available");
     config.width = config.height = 16384;
     config.bit_depth = 16;
     config.gpu.batch = 32;
@@ -531,7 +532,7 @@ void test_no_device(gpu *g) {
     CHECK_HAS(vmafgpu_last_error(context), "lower config.gpu.batch (32)");
     vmafgpu_close(context);
     if (g->is_simulated) {
-        where("little memory");
+        where("device with little memory");
         g->sim.set(SIMULATED_DEVICE_MEMORY, 100000);
         check_unusable(g, &f, usable, &expected, " of 0.1 MB free");
         g->sim.set(SIMULATED_DEVICE_MEMORY, 1 << 30);
@@ -539,11 +540,11 @@ void test_no_device(gpu *g) {
         g->sim.set(SIMULATED_DEVICES, 0);
         check_unusable(g, &f, usable, &expected, "no device");
         g->sim.set(SIMULATED_DEVICES, 2);
-        where("a device that there are no kernels for");
+        where("device without kernels");
         g->sim.set(SIMULATED_CAPABILITY, !g->is_hip ? 70 : g->sim.lanes() == 32 ? GFX1030 : GFX908);
         check_unusable(g, &f, usable, &expected, "");
         if (g->is_hip) {
-            where("waves of another width than the kernels for such a device");
+            where("wrong wave size");
             g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? GFX942 : GFX1100);
             check_unusable(g, &f, usable, &expected, "waves of");
         }

@@ -1,19 +1,20 @@
-/* Live: scores without motion's delay, pushes that never wait; on one GPU and on several. */
+/* Tests config.live: scores without the delay of motion, and pushes that never wait, on one GPU and on several. */
 #include "gpu.h"
 
 enum { LIVE_FRAMES = 12 };
 
-/* A clip whose pairs are given until they are taken, or left out; every score comes by next(). */
-static void check_live(gpu *g, const char *kinds, int batch, int queue, const int *devices, int count, int leaves_out) {
-    film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, (uint32_t)(batch * 8 + queue)), taken = f;
+/* Pushes each pair until it is accepted, or drops it if the queue is full. Reads scores with vmafgpu_next_score(). */
+static void check_live(gpu *g, const char *kinds, int batch, int queue, const int *devices, int count,
+                       int drops_pairs) {
+    film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, (uint32_t)(batch * 8 + queue)), accepted = f;
     vmafgpu_config config = gpu_config(g, &f);
     reel r = reel_of_kinds(g, &f, kinds);
     vmafgpu *context;
     vmafgpu_score score;
     scores expected, got;
-    int order[LIVE_FRAMES], pushed = 0, again = 0;
+    int order[LIVE_FRAMES], pushed = 0, refusals = 0;
     where("live, '%s', batch %d, queue %d, %d devices%s", kinds, batch, queue, count,
-          leaves_out ? ", pairs left out" : "");
+          drops_pairs ? ", pairs left out" : "");
     config.live = 1;
     config.gpu.batch = batch;
     config.gpu.queue_depth = queue;
@@ -23,11 +24,11 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
     for (int i = 0; i < LIVE_FRAMES && context; i++) {
         vmafgpu_result result;
         while ((result = vmafgpu_try_push(context, reel_frame(&r, i, 0), reel_frame(&r, i, 1))) == VMAFGPU_AGAIN) {
-            CHECK(again++ < 1000000);
-            if (leaves_out)
+            CHECK(refusals++ < 1000000);
+            if (drops_pairs)
                 break;
         }
-        if (leaves_out && i % 5 == 4) /* so that some get through */
+        if (drops_pairs && i % 5 == 4) /* waits, so that some pairs are accepted */
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
         if (result == VMAFGPU_OK)
             order[pushed++] = i;
@@ -35,22 +36,22 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
             break;
         CHECK_STR(vmafgpu_last_error(context), "");
     }
-    if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real one may be quick */
-        CHECK(again > 0);
-    /* The scores are those of a clip of the pairs that were taken. */
-    taken.clip.frames = pushed;
-    taken.luma = (unsigned char *)malloc(2 * (size_t)LIVE_FRAMES * f.plane_bytes);
-    test_need(taken.luma != NULL, "memory");
+    if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real GPU may be fast enough */
+        CHECK(refusals > 0);
+    /* expected: the scores of a clip of the accepted pairs */
+    accepted.clip.frames = pushed;
+    accepted.luma = (unsigned char *)malloc(2 * (size_t)LIVE_FRAMES * f.plane_bytes);
+    test_need(accepted.luma != NULL, "memory");
     for (int i = 0; i < pushed; i++) {
-        memcpy(taken.luma + 2 * (size_t)i * f.plane_bytes, f.luma + 2 * (size_t)order[i] * f.plane_bytes,
+        memcpy(accepted.luma + 2 * (size_t)i * f.plane_bytes, f.luma + 2 * (size_t)order[i] * f.plane_bytes,
                2 * f.plane_bytes);
     }
     config.backend = VMAFGPU_BACKEND_CPU;
     memset(&config.gpu, 0, sizeof config.gpu);
-    expected = film_score_live(&taken, &config);
+    expected = film_score_live(&accepted, &config);
     if (context) {
         int ready = 0;
-        if (batch > 1) /* what gathers is sent off */
+        if (batch > 1) /* submits the incomplete batch */
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
         for (long tries = 0; ready < pushed && tries < 1000000; tries++) {
             const vmafgpu_result result = vmafgpu_next_score(context, &score);
@@ -73,21 +74,21 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
     }
     scores_free(&expected);
     reel_free(g, &r);
-    free(taken.luma);
+    free(accepted.luma);
     film_free(&f);
 }
 
-/* Nothing waits for the GPU: the calls that do are not made. With batches, these are sent off before they are full,
- * so that every slot is at work while there is room for more pairs. */
+/* Checks that pushes call no driver function that waits. Incomplete batches must be submitted early, so that every
+ * slot is in use before the queue is full. */
 static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
-    const char *const waits[2] = { g->is_hip ? "hipEventSynchronize" : "cuEventSynchronize",
-                                   g->is_hip ? "hipStreamSynchronize" : "cuStreamSynchronize" };
+    const char *const wait_functions[2] = { g->is_hip ? "hipEventSynchronize" : "cuEventSynchronize",
+                                            g->is_hip ? "hipStreamSynchronize" : "cuStreamSynchronize" };
     film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, 5);
     vmafgpu_config config = gpu_config(g, &f);
     vmafgpu *context;
     vmafgpu_score score;
     void *stream = NULL;
-    int taken = 0;
+    int accepted = 0;
     where("live, no wait, batch %d, %d devices", batch, count);
     config.live = 1;
     config.gpu.batch = batch;
@@ -101,31 +102,31 @@ static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
     for (int i = 0; i < 3 * LIVE_FRAMES && context; i++) {
         const vmafgpu_frame reference = film_frame(&f, i % LIVE_FRAMES, 0),
                             distorted = film_frame(&f, i % LIVE_FRAMES, 1);
-        const long before = g->sim.calls(waits[0]) + g->sim.calls(waits[1]);
+        const long before = g->sim.calls(wait_functions[0]) + g->sim.calls(wait_functions[1]);
         const vmafgpu_result result = vmafgpu_try_push(context, &reference, &distorted);
         CHECK(result == VMAFGPU_OK || result == VMAFGPU_AGAIN);
-        taken += result == VMAFGPU_OK;
+        accepted += result == VMAFGPU_OK;
         if (batch && !count)
             CHECK_INT(vmafgpu_stream_wait(context, stream, -1), VMAFGPU_OK);
         while (i % 4 == 3 && vmafgpu_next_score(context, &score) == VMAFGPU_OK)
             CHECK_INT(score.result, VMAFGPU_OK);
-        CHECK_INT(g->sim.calls(waits[0]) + g->sim.calls(waits[1]), before);
-        if (count && i % 2) /* what gathers on the GPU that is next goes on its way first */
+        CHECK_INT(g->sim.calls(wait_functions[0]) + g->sim.calls(wait_functions[1]), before);
+        if (count && i % 2) /* submits the incomplete batch of the next GPU first */
             CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, NULL, &score), VMAFGPU_OK);
     }
-    CHECK(taken > 2 && taken < 3 * LIVE_FRAMES);
+    CHECK(accepted > 2 && accepted < 3 * LIVE_FRAMES);
     vmafgpu_close(context);
     CHECK_INT(g->stream_destroy(stream), 0);
     film_free(&f);
 }
 
-/* The CPU goes on for a GPU that is lost, with the same bits. */
+/* If the GPU is lost, the CPU continues, with the same scores. */
 static void check_lost(gpu *g) {
     film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, 6);
     vmafgpu_config config = gpu_config(g, &f);
     vmafgpu *context;
     scores expected, got;
-    where("live, lost");
+    where("live, lost GPU");
     config.live = 1;
     context = open_checked(&config);
     for (int i = 0; i < LIVE_FRAMES && context; i++) {

@@ -1,20 +1,20 @@
-/* Frames in RGB on the GPU: in every memory, surfaces among them, the scores of the CPU, which test_pixels compares
- * with exact arithmetic. */
+/* Compares scores of RGB frames on the GPU with those of the CPU, in every kind of memory including surfaces.
+ * test_pixels compares the CPU with exact arithmetic. */
 #include "gpu.h"
 
 enum { FRAMES = 3, PICTURES = 2 * FRAMES };
 
 typedef struct pixel_case {
     vmafgpu_pixels pixels[2]; /* reference, distorted */
-    const char *kinds;        /* 'h', 'p', 'd', 's' for a surface and 'a' for an array, in turn */
+    const char *kinds;        /* as storage.kinds; also 's' for a surface, 'a' for an array */
     int width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
-    int margin, offset; /* bytes behind a row; before the first one. margin below 0: rows go up */
+    int margin, offset; /* bytes after each row (negative: bottom-up); before the first row */
     int batch;
 } pixel_case;
 
-/* Pixels in pageable memory and where the GPU finds them. */
+/* Pixels in pageable memory, and the same pixels in the memory that the GPU reads. */
 typedef struct pixel_picture {
     vmafgpu_frame host, frame;
     unsigned char *bytes;
@@ -45,7 +45,7 @@ static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int wi
     p->frame.memory = kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
 }
 
-/* What lies beside the pixels may not be read. */
+/* Copies the pixels to pinned or device memory. Bytes around them must not be read. */
 static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_pixels pixels, char kind) {
     uint64_t start;
     const ptrdiff_t at = (const unsigned char *)p->host.data[0] - p->bytes;
@@ -84,7 +84,7 @@ static pixel_picture pixel_picture_make(gpu *g, const pixel_case *c, int index) 
     memset(p.bytes, 0xEE, p.size);
     for (int y = 0; y < c->height; y++) {
         for (int x = 0; x < row; x++) {
-            /* What moves, and differs between the sides of a pair; halves stay below 2. */
+            /* content that moves and differs between reference and distorted; half floats are below 2 */
             const int pixel = x / pixel_bytes[pixels], k = x % pixel_bytes[pixels];
             const uint32_t noise = pixel_noise((uint32_t)((y * 4096 + pixel) * 8 + k + (index & 1) * 77777));
             const uint32_t wave = (uint32_t)((pixel + index) * (k + 3) / 2 + y * 3);
@@ -169,7 +169,7 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
         return;
     psnr.name = "psnr";
     config.features = &psnr;
-    config.feature_count = which % 4 != 3; /* else luma alone */
+    config.feature_count = which % 4 != 3; /* otherwise luma only */
     config.gpu.frame_memory = strspn(c->kinds, "sa") == strlen(c->kinds)    ? VMAFGPU_MEMORY_SURFACE
                               : strspn(c->kinds, "dsa") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
                               : strchr(c->kinds, 'h')                       ? VMAFGPU_MEMORY_HOST
@@ -203,7 +203,7 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
         pixel_picture_free(g, &pictures[i]);
 }
 
-/* Sentences for what cannot be. */
+/* Messages for frames that are not supported. */
 static void check_pixels_refused(gpu *g) {
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
                            "d",
@@ -219,7 +219,7 @@ static void check_pixels_refused(gpu *g) {
     pixel_picture p = pixel_picture_make(g, &c, 0);
     vmafgpu *context = open_checked(&config);
     vmafgpu_frame frame = p.frame;
-    where("what is no surface");
+    where("invalid surfaces");
     if (context) {
         frame.memory = VMAFGPU_MEMORY_SURFACE;
         if (g->is_hip) {
@@ -230,7 +230,7 @@ static void check_pixels_refused(gpu *g) {
         CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, which cannot hold RGB24");
         if (!g->is_hip &&
-            g->is_simulated) { /* an array that no surface can be made of; NVIDIA's driver takes it all the same */
+            g->is_simulated) { /* an array without CUDA_ARRAY3D_SURFACE_LDST, which the real driver accepts */
             const array_shape shape = { 64, 32, 0, BYTES, 4, 0 };
             void *array = NULL;
             test_need(g->array_create(&array, &shape) == 0, "an array");
@@ -244,7 +244,7 @@ static void check_pixels_refused(gpu *g) {
         CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_OK);
     }
     vmafgpu_close(context);
-    if (g->is_simulated) { /* which has two devices */
+    if (g->is_simulated) { /* it has two devices */
         where("several GPUs");
         config.gpu.device_count = VMAFGPU_ALL_DEVICES;
         context = open_checked(&config);
@@ -258,7 +258,7 @@ static void check_pixels_refused(gpu *g) {
     pixel_picture_free(g, &p);
 }
 
-/* A kernel that is compiled wrongly is found at open. */
+/* The self-test finds kernels that compute wrong values. */
 static void check_pixels_self_test(gpu *g) {
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
                            "d",
@@ -288,7 +288,7 @@ static void check_pixels_self_test(gpu *g) {
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && g->is_simulated; i++) {
         vmafgpu *context = NULL;
         const char *kernel = kernels[i][0];
-        where("self-test, %s", kernel ? kernel : "nothing wrong");
+        where("self-test, %s", kernel ? kernel : "correct kernels");
         if (kernel && strstr(kernel, "surface") && g->is_hip)
             continue;
         g->sim.plant(kernel);
@@ -305,7 +305,7 @@ typedef struct plane_case {
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
     char kind;
-    int bad; /* a plane with a sample that does not fit; 0: none */
+    int bad; /* the plane with an illegal sample, from 1 on; 0: none */
 } plane_case;
 
 typedef struct plane_picture {
@@ -315,7 +315,7 @@ typedef struct plane_picture {
     uint64_t surfaces[3];
 } plane_picture;
 
-/* In the low bits of P010, which nobody looks at in surfaces, there is something. */
+/* Makes planes in surfaces or arrays. The low bits of P010 are not 0; they are not read from surfaces. */
 static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, const plane_case *c, int index) {
     const int bytes = c->depth > 8 ? 2 : 1, shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->depth : 0;
     const int planes = c->layout == VMAFGPU_LAYOUT_PLANAR ? 3 : 2;
@@ -379,10 +379,10 @@ static void check_planes(gpu *g, const plane_case *c) {
     config.gpu.batch = 2;
     features[0].name = "psnr";
     features[1].name = "float_motion";
-    features[1].options = "motion_add_uv=true"; /* looks at chroma of references that come alone */
+    features[1].options = "motion_add_uv=true"; /* uses chroma of preceding references */
     config.features = features;
     config.feature_count = c->bad ? 1 : 2;
-    config.features_only = c->bad == 1; /* VIF would see the sample by itself */
+    config.features_only = c->bad == 1; /* without VIF, which also checks for illegal samples */
     plain = on_cpu(&config);
     for (int i = 0; i < PICTURES; i++)
         pictures[i] = plane_picture_make(g, &config, c, i);
@@ -415,7 +415,7 @@ static void check_planes(gpu *g, const plane_case *c) {
                       VMAFGPU_OK)) {
             check_row(a.values, b.values, vmafgpu_column_count(cpu));
         }
-        /* A batch that is given up, and one that runs when the context is closed. */
+        /* a batch that is discarded by a reset, and one in flight when the context is closed */
         for (int i = 0; i < 2; i++) {
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
@@ -439,7 +439,7 @@ static void check_planes_refused(gpu *g) {
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
     config.gpu.frame_memory = VMAFGPU_MEMORY_SURFACE;
-    where("planes that are refused");
+    where("rejected planes");
     if (g->is_hip) {
         CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory: surfaces are not supported by the driver");
@@ -447,7 +447,7 @@ static void check_planes_refused(gpu *g) {
         return;
     }
     plane_picture p = plane_picture_make(g, &config, &c, 0);
-    for (int i = 0; i < 2; i++) { /* not said at open; words */
+    for (int i = 0; i < 2; i++) { /* wrong config.gpu.frame_memory; 16-bit samples */
         config.gpu.frame_memory = i ? VMAFGPU_MEMORY_SURFACE : VMAFGPU_MEMORY_DEVICE;
         config.bytes_per_sample = 1 + i;
         context = open_checked(&config);
@@ -462,7 +462,7 @@ static void check_planes_refused(gpu *g) {
     plane_picture_free(g, &p);
 }
 
-/* When the GPU fails, what was in host memory goes on on the CPU, what was a surface does not. */
+/* When the GPU fails, the CPU scores frames in host memory; frames in surfaces have no score. */
 static void check_pixels_failure(gpu *g, char kind) {
     const char kinds[] = { kind, 0 };
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2 },
@@ -507,7 +507,7 @@ static void check_pixels_failure(gpu *g, char kind) {
         pixel_picture_free(g, &pictures[i]);
 }
 
-/* The base of edits is the context's: its frames may go before edits become part of it. */
+/* The context copies the base of edits: frames may be overwritten before edits are committed. */
 static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
     const char kinds[] = { kind, 0 };
     const pixel_case c = {

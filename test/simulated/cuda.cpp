@@ -34,7 +34,7 @@ static const ErrorName error_names[] = {
 };
 
 /* ================================================================================================
- * >>contexts                                     each thread has a stack of them
+ * >>contexts                                     one stack of contexts per thread
  * ================================================================================================ */
 
 static std::map<std::thread::id, std::vector<const void *>> stacks;
@@ -49,7 +49,7 @@ Context *simulated::current_context() {
 int simulated::returned(int error) {
     return error;
 }
-void simulated::forget_threads() {
+void simulated::reset_threads() {
     stacks.clear();
 }
 
@@ -87,7 +87,7 @@ static int destroy(const Call &call, const void *handle) {
     const Context *const context = driver.find_context(handle);
     auto &stack = own_stack();
     if (!context || context->is_primary)
-        return call.mistake(INVALID_CONTEXT, "no context that was created");
+        return call.mistake(INVALID_CONTEXT, "not a created context");
     if (!stack.empty() && stack.back() == handle)
         stack.pop_back();
     end_context(handle);
@@ -96,7 +96,7 @@ static int destroy(const Call &call, const void *handle) {
 
 static int push(const Call &call, const void *context) {
     if (!driver.find_context(context))
-        return call.mistake(INVALID_CONTEXT, "no live context");
+        return call.mistake(INVALID_CONTEXT, "not a live context");
     own_stack().push_back(context);
     return SUCCESS;
 }
@@ -114,7 +114,7 @@ static int pop(const Call &call, const void **context) {
 static int set_current(const Call &call, const void *context) {
     auto &stack = own_stack();
     if (context && !driver.find_context(context))
-        return call.mistake(INVALID_CONTEXT, "no live context");
+        return call.mistake(INVALID_CONTEXT, "not a live context");
     if (!stack.empty())
         stack.pop_back();
     if (context)
@@ -128,11 +128,11 @@ static int synchronize(const Call &call) {
 }
 
 ENTRY(cuDevicePrimaryCtxRetain, (const void **context, int device), NEEDS_INIT, retain(call, context, device))
-ENTRY_GIVING_BACK(cuDevicePrimaryCtxRelease_v2, (int device), NEEDS_INIT, release(call, device))
+ENTRY_RELEASING(cuDevicePrimaryCtxRelease_v2, (int device), NEEDS_INIT, release(call, device))
 ENTRY(cuCtxCreate_v2, (const void **context, unsigned, int device), NEEDS_INIT, create(call, context, device))
-ENTRY_GIVING_BACK(cuCtxDestroy_v2, (const void *context), NEEDS_INIT, destroy(call, context))
+ENTRY_RELEASING(cuCtxDestroy_v2, (const void *context), NEEDS_INIT, destroy(call, context))
 ENTRY(cuCtxPushCurrent_v2, (const void *context), NEEDS_INIT, push(call, context))
-ENTRY_GIVING_BACK(cuCtxPopCurrent_v2, (const void **context), NEEDS_INIT, pop(call, context))
+ENTRY_RELEASING(cuCtxPopCurrent_v2, (const void **context), NEEDS_INIT, pop(call, context))
 ENTRY(cuCtxSetCurrent, (const void *context), NEEDS_INIT, set_current(call, context))
 ENTRY(cuCtxGetCurrent, (const void **context), NEEDS_INIT,
       answer(context, own_stack().empty() ? nullptr : own_stack().back()))
@@ -173,8 +173,8 @@ static int get_attribute(const Call &call, int *value, int attribute, int device
     const long long *const p = driver.properties;
     /* clang-format off */
     const std::pair<int, long long> attributes[] = {
-        { 1, Machine::MAX_THREADS }, { 2, 1024 }, { 3, 1024 }, { 4, 64 },      /* threads of a block; x, y, z */
-        { 5, 0x7fffffff }, { 6, 65535 }, { 7, 65535 },                         /* blocks of a grid: x, y, z */
+        { 1, Machine::MAX_THREADS }, { 2, 1024 }, { 3, 1024 }, { 4, 64 },      /* maximum threads per block; x, y, z */
+        { 5, 0x7fffffff }, { 6, 65535 }, { 7, 65535 },                         /* maximum blocks: x, y, z */
         { 8, vendor.shared_by_default }, { 10, LANES }, { 12, 65536 }, { 13, 1000000 },   /* ..., registers, kHz */
         { 16, p[SIMULATED_MULTIPROCESSORS] },
         { 31, 1 }, { 39, 2048 }, { 40, 2 }, { 41, 1 },                         /* ..., threads, ... */
@@ -188,13 +188,13 @@ static int get_attribute(const Call &call, int *value, int attribute, int device
     for (const auto &known : attributes)
         if (known.first == attribute)
             return answer(value, known.second);
-    return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
+    return call.mistake(INVALID_VALUE, "attribute is not simulated");
 }
 
 ENTRY(cuInit, (unsigned flags), NEEDS_NOTHING, init(call, flags))
 ENTRY(cuDriverGetVersion, (int *version), NEEDS_NOTHING, answer(version, 12000))
 ENTRY(cuGetErrorName, (int error, const char **name), NEVER_FAILS, get_error(error, name, &ErrorName::name))
-ENTRY(cuGetErrorString, (int error, const char **text), NEVER_FAILS, get_error(error, text, &ErrorName::sentence))
+ENTRY(cuGetErrorString, (int error, const char **text), NEVER_FAILS, get_error(error, text, &ErrorName::message))
 ENTRY(cuDeviceGetCount, (int *count), NEEDS_INIT, answer(count, driver.properties[SIMULATED_DEVICES]))
 ENTRY(cuDeviceGet, (int *device, int ordinal), NEEDS_INIT,
       driver.is_device(ordinal) ? answer(device, ordinal) : INVALID_DEVICE)
@@ -207,7 +207,8 @@ ENTRY(cuDeviceGetAttribute, (int *value, int attribute, int device), NEEDS_INIT,
  * >>modules and functions
  * ================================================================================================ */
 
-/* An image is a text with a version, a target and our last line. If it has entry points, it has no others. */
+/* An image is a text with a version, a target and the last line of kernel files. If it lists entry points, the module
+ * has only these kernels. */
 static int load_module(const Call &call, const void **handle, const char *text) {
     const char *const last_line = "// end of vmafgpu kernels";
     const char *const version = strstr(text, ".version "), *const target = strstr(text, ".target sm_");
@@ -260,13 +261,13 @@ static int get_attribute_of_function(const Call &call, int *value, int attribute
     for (const auto &known : attributes)
         if (known.first == attribute)
             return answer(value, known.second);
-    return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
+    return call.mistake(INVALID_VALUE, "attribute is not simulated");
 }
 
 ENTRY(cuModuleLoadDataEx, (const void **module, const char *image, unsigned, int *, void **), NEEDS_CONTEXT,
       load_module(call, module, image))
 ENTRY(cuModuleLoadData, (const void **module, const char *image), NEEDS_CONTEXT, load_module(call, module, image))
-ENTRY_GIVING_BACK(cuModuleUnload, (const void *module), NEEDS_CONTEXT, unload_module(call, module))
+ENTRY_RELEASING(cuModuleUnload, (const void *module), NEEDS_CONTEXT, unload_module(call, module))
 ENTRY(cuModuleGetFunction, (const void **function, const void *module, const char *name), NEEDS_CONTEXT,
       get_function(call, function, module, name))
 ENTRY(cuModuleGetGlobal_v2, (uint64_t *, size_t *, const void *, const char *), NEEDS_CONTEXT, NOT_FOUND)
@@ -299,10 +300,10 @@ struct CopyRows {
     size_t width, height;
 };
 
-/* ---- arrays, and surfaces of them ---- */
+/* ---- arrays and surfaces ---- */
 
 enum { ARRAY = 3, SURFACE_LDST = 2 };
-static std::map<void *, Surface> arrays; /* the handle is that of the memory */
+static std::map<void *, Surface> arrays; /* by handle, which is the handle of the memory */
 
 /* CUDA_ARRAY3D_DESCRIPTOR */
 struct ArrayShape {
@@ -328,12 +329,12 @@ static int create_array(const Call &call, void **array, const ArrayShape &shape)
         }
         return error;
     }
-    return call.mistake(INVALID_VALUE, "an array that is not simulated");
+    return call.mistake(INVALID_VALUE, "kind of array is not simulated");
 }
 
 static int destroy_array(const Call &call, void *array) {
     return arrays.erase(array) ? give_memory(call, reinterpret_cast<uint64_t>(array))
-                               : call.mistake(INVALID_HANDLE, "no array");
+                               : call.mistake(INVALID_HANDLE, "not an array");
 }
 
 /* CUDA_RESOURCE_DESC */
@@ -346,19 +347,20 @@ static int create_surface(const Call &call, uint64_t *surface, const Resource &r
     static uint64_t last = 0;
     const auto it = arrays.find(resource.array);
     if (resource.kind != 0 || it == arrays.end())
-        return call.mistake(INVALID_VALUE, "no array");
-    if (!it->second.height) /* one may ask */
+        return call.mistake(INVALID_VALUE, "not an array");
+    if (!it->second.height) /* not a mistake: programs may try */
         return INVALID_VALUE;
     *surface = ++last << 8 | 1;
     surfaces[*surface] = it->second;
     return SUCCESS;
 }
 
-/* A lost device works on no kernel, but here what waits runs later: it still has its surfaces. */
+/* A lost device runs no kernels, but in the simulation pending work still runs and needs its surfaces: it runs
+ * first. */
 static int destroy_surface(const Call &call, uint64_t surface) {
     if (call.error && call.context)
         finish(call.context);
-    return surfaces.erase(surface) ? SUCCESS : call.mistake(INVALID_HANDLE, "no surface");
+    return surfaces.erase(surface) ? SUCCESS : call.mistake(INVALID_HANDLE, "not a surface");
 }
 
 static Side side_of(const CopyEnd &end) {
@@ -373,7 +375,7 @@ static Side side_of(const CopyEnd &end) {
 static int copy_rows(const Call &call, const CopyRows &what, const void *stream) {
     for (const int kind : { what.from.kind, what.to.kind })
         if (kind != HOST && kind != DEVICE && kind != ANYWHERE && kind != ARRAY)
-            return call.mistake(INVALID_VALUE, "a kind of memory that is not simulated");
+            return call.mistake(INVALID_VALUE, "kind of memory is not simulated");
     return copy(call, find_stream(call, stream), side_of(what.to), side_of(what.from), what.width, what.height);
 }
 
@@ -383,7 +385,7 @@ static int get_pointer_attribute(const Call &call, void *value, int attribute, u
     const auto &blocks = is_on_device ? driver.memory : driver.pinned;
     auto it = blocks.upper_bound(address);
     if (it == blocks.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)
-        return INVALID_VALUE; /* of pageable memory the driver knows nothing */
+        return INVALID_VALUE; /* not a mistake: pageable memory is unknown to the driver */
     const Context *const context = std::prev(it)->second.context;
     switch (attribute) {
     case OF_CONTEXT:
@@ -393,16 +395,16 @@ static int get_pointer_attribute(const Call &call, void *value, int attribute, u
         return SUCCESS;
     case OF_KIND: return answer(static_cast<unsigned *>(value), is_on_device ? DEVICE : HOST);
     case OF_DEVICE: return answer(static_cast<int *>(value), context->device);
-    default: return call.mistake(INVALID_VALUE, "an attribute that is not simulated");
+    default: return call.mistake(INVALID_VALUE, "attribute is not simulated");
     }
 }
 
 ENTRY(cuMemGetInfo_v2, (size_t *available, size_t *total), NEEDS_CONTEXT, memory_info(call, available, total))
 ENTRY(cuMemAlloc_v2, (uint64_t *address, size_t bytes), NEEDS_CONTEXT, take_memory(call, address, bytes))
-ENTRY_GIVING_BACK(cuMemFree_v2, (uint64_t address), NEEDS_CONTEXT, give_memory(call, address))
+ENTRY_RELEASING(cuMemFree_v2, (uint64_t address), NEEDS_CONTEXT, give_memory(call, address))
 ENTRY(cuMemHostAlloc, (void **pointer, size_t bytes, unsigned flags), NEEDS_CONTEXT,
       take_pinned(call, pointer, bytes, flags))
-ENTRY_GIVING_BACK(cuMemFreeHost, (void *pointer), NEEDS_CONTEXT, give_pinned(call, pointer))
+ENTRY_RELEASING(cuMemFreeHost, (void *pointer), NEEDS_CONTEXT, give_pinned(call, pointer))
 ENTRY(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t bytes, const void *stream), NEEDS_CONTEXT,
       copy_later(call, on_device(to), on_host(from), bytes, stream))
 ENTRY(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t bytes, const void *stream), NEEDS_CONTEXT,
@@ -414,10 +416,10 @@ ENTRY(cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes), NEEDS_CONT
 ENTRY(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes), NEEDS_CONTEXT,
       copy_now(call, on_host(to), on_device(from), bytes))
 ENTRY(cuArray3DCreate_v2, (void **array, const ArrayShape *shape), NEEDS_CONTEXT, create_array(call, array, *shape))
-ENTRY_GIVING_BACK(cuArrayDestroy, (void *array), NEEDS_CONTEXT, destroy_array(call, array))
+ENTRY_RELEASING(cuArrayDestroy, (void *array), NEEDS_CONTEXT, destroy_array(call, array))
 ENTRY(cuSurfObjectCreate, (uint64_t *surface, const Resource *resource), NEEDS_CONTEXT,
       create_surface(call, surface, *resource))
-ENTRY_GIVING_BACK(cuSurfObjectDestroy, (uint64_t surface), NEEDS_CONTEXT, destroy_surface(call, surface))
+ENTRY_RELEASING(cuSurfObjectDestroy, (uint64_t surface), NEEDS_CONTEXT, destroy_surface(call, surface))
 ENTRY(cuMemcpy2DAsync_v2, (const CopyRows *what, const void *stream), NEEDS_CONTEXT, copy_rows(call, *what, stream))
 ENTRY(cuMemsetD8Async, (uint64_t address, unsigned char value, size_t count, const void *stream), NEEDS_CONTEXT,
       fill(call, stream, address, value * 0x01010101u, 1, count))
@@ -427,10 +429,9 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, uint64_t address), NEE
       get_pointer_attribute(call, value, attribute, address))
 
 /* ================================================================================================
- * >>external                                     memory of a Vulkan driver on the CPU
+ * >>external                                     memory of Mesa's Vulkan driver for the CPU
  * ================================================================================================
- * Mesa's lavapipe hands out files in memory (memfd). What it allocated lies at the end of such a file, behind a page
- * of its own. */
+ * lavapipe exports memory as memfd files. The allocation is at the end of the file, after a page for the driver. */
 enum { OPAQUE_FD = 1, DEDICATED = 1, PAGE = 4096 };
 
 struct MemoryDescription {
@@ -449,7 +450,7 @@ struct BufferDescription {
 };
 
 struct External {
-    unsigned char *file, *first; /* all of it, and where the allocation begins */
+    unsigned char *file, *first; /* the mapped file, and the allocation in it */
     size_t file_bytes, bytes;
 };
 
@@ -457,7 +458,7 @@ static int import_memory(const Call &call, External **external, const MemoryDesc
     struct stat file;
     if (what->type != OPAQUE_FD || what->flags > DEDICATED || fstat(what->handle.fd, &file) != 0 ||
         !S_ISREG(file.st_mode)) {
-        return call.mistake(INVALID_VALUE, "this is no memory of Vulkan's");
+        return call.mistake(INVALID_VALUE, "not memory of Vulkan");
     }
     const size_t file_bytes = static_cast<size_t>(file.st_size), bytes = static_cast<size_t>(what->size);
     if (bytes > file_bytes)
@@ -465,7 +466,7 @@ static int import_memory(const Call &call, External **external, const MemoryDesc
     void *const at = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, what->handle.fd, 0);
     if (at == MAP_FAILED)
         return OUT_OF_MEMORY;
-    close(what->handle.fd); /* it is the driver's now */
+    close(what->handle.fd); /* the driver owns it */
     unsigned char *const first = static_cast<unsigned char *>(at);
     *external = new External{ first, first + (file_bytes - bytes) / PAGE * PAGE, file_bytes, bytes };
     return SUCCESS;
@@ -473,7 +474,7 @@ static int import_memory(const Call &call, External **external, const MemoryDesc
 
 static int map_external(const Call &call, uint64_t *address, const External *external, const BufferDescription *what) {
     if (what->size > external->bytes || what->offset > external->bytes - what->size)
-        return call.mistake(INVALID_VALUE, "a part that is not in the memory");
+        return call.mistake(INVALID_VALUE, "range outside the memory");
     *address = machine.memory.import(external->first + what->offset, static_cast<size_t>(what->size), call.context);
     driver.memory[*address] = { call.context, static_cast<size_t>(what->size), nullptr };
     return SUCCESS;
@@ -497,7 +498,7 @@ ENTRY(cuImportExternalMemory, (External * *external, const MemoryDescription *wh
       import_memory(call, external, what))
 ENTRY(cuExternalMemoryGetMappedBuffer, (uint64_t *address, const External *external, const BufferDescription *what),
       NEEDS_CONTEXT, map_external(call, address, external, what))
-ENTRY_GIVING_BACK(cuDestroyExternalMemory, (External * external), NEEDS_CONTEXT, destroy_external(call, external))
+ENTRY_RELEASING(cuDestroyExternalMemory, (External * external), NEEDS_CONTEXT, destroy_external(call, external))
 
 /* ================================================================================================
  * >>streams and events
@@ -506,20 +507,20 @@ ENTRY_GIVING_BACK(cuDestroyExternalMemory, (External * external), NEEDS_CONTEXT,
 static int elapsed_time(const Call &call, float *milliseconds, const void *from_handle, const void *to_handle) {
     const Event *const from = find_event(call, from_handle), *const to = find_event(call, to_handle);
     if (!from || !to || !from->is_timed || !to->is_timed || !from->record || !to->record)
-        return call.mistake(INVALID_HANDLE, "no recorded and timed events of the current context");
+        return call.mistake(INVALID_HANDLE, "not recorded events of the current context with timing");
     if (!from->is_done() || !to->is_done())
         return NOT_READY;
     return answer(milliseconds, to->record->milliseconds - from->record->milliseconds);
 }
 
 ENTRY(cuStreamCreate, (const void **stream, unsigned flags), NEEDS_CONTEXT, create_stream(call, stream, flags))
-ENTRY_GIVING_BACK(cuStreamDestroy_v2, (const void *stream), NEEDS_CONTEXT, destroy_stream(call, stream))
+ENTRY_RELEASING(cuStreamDestroy_v2, (const void *stream), NEEDS_CONTEXT, destroy_stream(call, stream))
 ENTRY(cuStreamSynchronize, (const void *stream), NEEDS_CONTEXT, wait_for_stream(call, stream))
 ENTRY(cuStreamQuery, (const void *stream), NEEDS_CONTEXT, query_stream(call, stream))
 ENTRY(cuStreamWaitEvent, (const void *stream, const void *event, unsigned), NEEDS_CONTEXT,
       let_stream_wait(call, stream, event))
 ENTRY(cuEventCreate, (const void **event, unsigned flags), NEEDS_CONTEXT, create_event(call, event, flags))
-ENTRY_GIVING_BACK(cuEventDestroy_v2, (const void *event), NEEDS_CONTEXT, destroy_event(call, event))
+ENTRY_RELEASING(cuEventDestroy_v2, (const void *event), NEEDS_CONTEXT, destroy_event(call, event))
 ENTRY(cuEventRecord, (const void *event, const void *stream), NEEDS_CONTEXT, record_event(call, event, stream))
 ENTRY(cuEventQuery, (const void *event), NEEDS_CONTEXT, query_event(call, event))
 ENTRY(cuEventSynchronize, (const void *event), NEEDS_CONTEXT, wait_for_event(call, event))

@@ -1,15 +1,15 @@
-/* driver.h - what the drivers of the simulated GPU are made of: streams, events, memory, modules, launches, failures
+/* driver.h - common part of the drivers of the simulated GPU: streams, events, memory, modules, launches, failures
  *
- * One text for every vendor: cuda.cpp and hip.cpp put their entry points on top, a line for each where there is no more
- * to say. Exactly one file of a library includes this.
+ * cuda.cpp and hip.cpp define the entry points of their APIs with these functions. Exactly one file of a library
+ * includes this file.
  *
- * What is submitted to a stream waits there. It runs when something waits for it or asks about it, in a legal order
- * that tests choose (simulated.h): as late as possible, at once, the newest first, ... So it shows when a wait is
- * missing or when a buffer is used again too early. Copies from and to pageable memory are done when they are
- * submitted, as drivers do; those from and to pinned memory when their turn comes.
+ * Work that is submitted to a stream is queued. It runs when a call waits for it or queries it, in a legal order that
+ * the test selects (simulated.h): as late as possible, immediately, newest first and others. This reveals missing waits
+ * and buffers that are reused too early. Copies from pageable memory read it when they are submitted, as in real
+ * drivers. Copies from and to pinned memory run in stream order.
  *
- * Handles are numbers that are never used twice. Every entry point starts with a Call, which takes the lock, counts,
- * and fails when a test wants it to.
+ * Handles are numbers that are never reused. Every entry point starts with a Call, which locks the driver, counts the
+ * call, and fails if a test requested it.
  */
 #ifndef SIMULATED_DRIVER_H
 #define SIMULATED_DRIVER_H
@@ -26,12 +26,12 @@
 #include "executor.h"
 #include "simulated.h"
 
-/* Two of these libraries in one process share nothing. */
+/* hidden: several of these libraries can be loaded in one process and share nothing */
 #pragma GCC visibility push(hidden)
 
 namespace simulated {
 
-/* CUDA's and HIP's numbers are the same, where both have them. */
+/* Result codes. Codes that exist in CUDA and HIP have the same value in both. */
 /* clang-format off */
 enum Result {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_COPY_DIRECTION = 21,
@@ -43,36 +43,36 @@ enum Result {
 
 struct ErrorName {
     int number;
-    const char *name, *sentence;
+    const char *name, *message;
 };
 
-inline const char *const no_device = "there is no such device";
-inline const char *const no_module = "no module of the current context";
-inline const char *const no_function = "no function of the current context";
-inline const char *const no_stream = "no stream of the current context";
-inline const char *const no_event = "no event of the current context";
+inline const char *const no_device = "no such device";
+inline const char *const no_module = "not a module of the current context";
+inline const char *const no_function = "not a function of the current context";
+inline const char *const no_stream = "not a stream of the current context";
+inline const char *const no_event = "not an event of the current context";
 
-enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 }; /* kinds of memory; the last: of any device */
+enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 }; /* kinds of memory; ANYWHERE: memory of any device */
 
 /* ================================================================================================
- * >>vendor                                       what cuda.cpp and hip.cpp say besides their entry points
+ * >>vendor                                       definitions of cuda.cpp and hip.cpp besides entry points
  * ================================================================================================ */
 
 struct Context;
 
 struct Vendor {
-    const char *init;                           /* the entry point that comes first */
-    uint32_t shared_by_default;                 /* bytes that a launch may ask for */
-    uint32_t shared_reserved;                   /* bytes that each block takes besides its own */
-    bool takes_fewer_threads;                   /* than a kernel was compiled for */
-    uintptr_t end_of_extra;                     /* ends the list of a launch's extras */
-    long long properties[SIMULATED_PROPERTIES]; /* by default */
+    const char *init;                           /* the entry point that initialises the driver */
+    uint32_t shared_by_default;                 /* default limit of dynamic shared memory per block, in bytes */
+    uint32_t shared_reserved;                   /* bytes that the driver reserves in each block */
+    bool takes_fewer_threads;                   /* blocks may be smaller than those a kernel was compiled for */
+    uintptr_t end_of_extra;                     /* the value that ends the `extra` list of a launch */
+    long long properties[SIMULATED_PROPERTIES]; /* default values */
 };
 extern const Vendor vendor;
 
-Context *current_context(); /* of the calling thread, or NULL */
-int returned(int error);    /* sees what every entry point returns */
-void forget_threads();      /* what is kept for each thread is as after loading */
+Context *current_context(); /* returns the current context of the calling thread, or NULL */
+int returned(int error);    /* called with the result of every entry point; returns it */
+void reset_threads();       /* resets the state of all threads */
 
 /* ================================================================================================
  * >>objects
@@ -84,19 +84,19 @@ struct Stream;
 struct Record {
     std::shared_ptr<Stream> where;
     bool is_done = false;
-    double milliseconds = 0; /* when, on the clock of the simulation */
+    double milliseconds = 0; /* time of completion on the simulated clock */
 };
 
 struct Work {
     uint64_t sequence = 0;
-    std::function<int()> run;       /* what to do; or, if there is none: */
-    std::shared_ptr<Record> record; /* the event that happens here, or that is waited for */
+    std::function<int()> run;       /* the work; if empty, `record` is used: */
+    std::shared_ptr<Record> record; /* the event to record, or with is_wait the event to wait for */
     bool is_wait = false;
 };
 
 struct Stream {
     Context *context = nullptr;
-    bool is_null = false, is_blocking = false; /* the null stream; one that keeps step with it */
+    bool is_null = false, is_blocking = false; /* is_blocking: synchronises with the null stream */
     std::deque<Work> queue;
 };
 
@@ -104,14 +104,14 @@ struct Context {
     int device = 0;
     bool is_primary = false;
     long retains = 0;
-    int error = SUCCESS; /* stays */
+    int error = SUCCESS; /* sticky */
     std::shared_ptr<Stream> null_stream;
 };
 
 struct Module {
     Context *context;
-    int image;    /* which of the library's */
-    bool has_all; /* of its kernels; or only these: */
+    int image;    /* index of the image in the library */
+    bool has_all; /* all kernels of the image; otherwise only these: */
     std::set<std::string> kernels;
 };
 struct Function {
@@ -127,23 +127,23 @@ struct StreamHandle {
 struct Event {
     Context *context;
     bool is_timed;
-    std::shared_ptr<Record> record; /* the latest; NULL: none yet */
+    std::shared_ptr<Record> record; /* the latest recording, or NULL */
 
     bool is_done() const {
         return !record || record->is_done;
     }
 };
-struct Block { /* of device or pinned memory */
+struct Block { /* an allocation of device or pinned memory */
     Context *context;
     size_t bytes;
     std::unique_ptr<unsigned char[]> pinned;
 };
 
 struct Fault {
-    std::string entry;  /* "": any */
-    long countdown = 0; /* 0: none */
+    std::string entry;  /* the entry point that fails; "": any */
+    long countdown = 0; /* calls until the fault; 0: no fault */
     int error = 0;
-    int device = -1; /* that is current; -1: any */
+    int device = -1; /* the fault applies if this device is current; -1: any */
 };
 
 struct Driver {
@@ -157,10 +157,10 @@ struct Driver {
     std::map<const void *, Module> modules;
     std::map<const void *, Function> functions;
     std::map<const void *, StreamHandle> stream_handles;
-    std::vector<std::shared_ptr<Stream>> streams; /* also null streams, and destroyed ones that have work */
+    std::vector<std::shared_ptr<Stream>> streams; /* also null streams, and destroyed streams with pending work */
     std::map<const void *, Event> events;
     std::map<uint64_t, Block> memory, pinned;
-    long left_behind[SIMULATED_KINDS] = {}; /* objects whose context is gone */
+    long left_behind[SIMULATED_KINDS] = {}; /* objects that were not released before their context ended */
 
     long long properties[SIMULATED_PROPERTIES];
     int stream_order = SIMULATED_LAZY;
@@ -196,19 +196,19 @@ struct Driver {
             bytes += it.second.context->device == device ? it.second.bytes : 0;
         return bytes;
     }
-    int complain(int error, const std::string &sentence) {
+    int report_mistake(int error, const std::string &message) {
         if (mistakes++ == 0)
-            report = sentence;
+            report = message;
         return error;
     }
 };
 
 inline Driver driver;
 
-/* Waits while calls of this name are held back; then the lock is to be taken. */
+/* Waits while calls of this entry point are held (simulated_hold()). Returns the mutex that the caller must lock. */
 inline std::atomic<const char *> held_entry{ nullptr };
 inline std::atomic<long> held_calls{ 0 };
-inline std::mutex &let_pass(const char *name) {
+inline std::mutex &wait_while_held(const char *name) {
     bool is_held = false;
     for (const char *held; (held = held_entry.load()) && strcmp(held, name) == 0; is_held = true) {
         held_calls += !is_held;
@@ -218,8 +218,8 @@ inline std::mutex &let_pass(const char *name) {
     return driver.mutex;
 }
 
-/* One call of an entry point. `error` is what it has to return at once, except where something is given back: that is
- * done even then, or tests of failures could not tell what was forgotten. */
+/* One call of an entry point. If `error` is set, the entry point must return it and do nothing. Entry points that
+ * release an object release it anyway, so that tests of failures find only real leaks. */
 enum { NEVER_FAILS, NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT };
 
 struct Call {
@@ -228,7 +228,7 @@ struct Call {
     int error = SUCCESS;
     Context *context = nullptr;
 
-    Call(const char *name, int needs) : lock(let_pass(name)), entry(name) {
+    Call(const char *name, int needs) : lock(wait_while_held(name)), entry(name) {
         driver.all_calls++;
         driver.calls[name]++;
         context = current_context();
@@ -242,9 +242,9 @@ struct Call {
             error = context->error;
     }
     int mistake(int code, const char *what) const {
-        return driver.complain(code, std::string(entry) + ": " + what);
+        return driver.report_mistake(code, std::string(entry) + ": " + what);
     }
-    /* What an entry point that gives something back returns. */
+    /* The result of an entry point that has released an object. */
     int done(int result) const {
         return error ? error : context && context->error ? context->error : result;
     }
@@ -269,14 +269,14 @@ struct Call {
 };
 
 #define SIMULATED_EXPORT extern "C" __attribute__((visibility("default")))
-/* An entry point: its name, its parameters, what it needs, and what it returns when it need not fail. */
+/* Defines an entry point: name, parameters, requirement, and the expression that is its result unless it fails. */
 #define ENTRY(name, parameters, needs, ...) \
     SIMULATED_EXPORT int name parameters { \
         const Call call(#name, needs); \
         return returned(call.error ? call.error : (__VA_ARGS__)); \
     }
-/* One that gives something back. It looks at call.error itself. */
-#define ENTRY_GIVING_BACK(name, parameters, needs, ...) \
+/* Defines an entry point that releases an object. Its expression must handle call.error. */
+#define ENTRY_RELEASING(name, parameters, needs, ...) \
     SIMULATED_EXPORT int name parameters { \
         const Call call(#name, needs); \
         return returned(__VA_ARGS__); \
@@ -288,10 +288,10 @@ template <class T, class Value> int answer(T *out, Value value) {
 }
 
 /* ================================================================================================
- * >>streams                                      when work runs
+ * >>streams                                      the order of work
  * ================================================================================================ */
 
-/* The stream whose work has to run before the next of this one; NULL if nothing holds it back. */
+/* Returns the stream whose work must run before the next work of `stream`, or NULL if that can run now. */
 inline Stream *blocker(const Stream &stream) {
     const Work &work = stream.queue.front();
     if (work.is_wait && !work.record->is_done)
@@ -319,7 +319,7 @@ inline void run_next(Stream &stream) {
     }
 }
 
-/* The stream to go on with while somebody waits for `wanted`. */
+/* Returns the stream whose work runs next while a call waits for `wanted`. */
 inline Stream *choose(Stream *wanted) {
     Stream *best = nullptr;
     uint32_t seen = 0;
@@ -338,7 +338,7 @@ inline Stream *choose(Stream *wanted) {
     return best;
 }
 
-/* Runs one piece of work; `wanted` has some. */
+/* Runs one queued work item; the queue of `wanted` must not be empty. */
 inline void advance(Stream *wanted) {
     Stream *stream = choose(wanted);
     while (Stream *first = blocker(*stream))
@@ -375,7 +375,7 @@ inline void submit(const std::shared_ptr<Stream> &stream, std::function<int()> r
     submit(stream, std::move(work));
 }
 
-/* A stream of the current context; the null stream has two names. */
+/* Finds a stream of the current context. Handles 0 and 1 are the null stream. */
 inline std::shared_ptr<Stream> find_stream(const Call &call, const void *handle) {
     if (reinterpret_cast<uintptr_t>(handle) <= 1)
         return call.context->null_stream;
@@ -387,7 +387,8 @@ inline std::shared_ptr<Stream> find_stream(const Call &call, const void *handle)
  * >>memory
  * ================================================================================================ */
 
-/* Bytes at a device address of this context (NULL: of any), on the host; NULL if they are not all in one allocation. */
+/* Returns the host address of device memory of a context, or of any context if it is NULL. Returns NULL unless all
+ * bytes are in one allocation. */
 inline unsigned char *device_bytes(const Context *context, uint64_t address, size_t bytes) {
     const Range *range = machine.memory.find(address, bytes);
     if (!range || (context && range->owner && range->owner != context))
@@ -399,7 +400,7 @@ inline bool is_pinned(const void *host, size_t bytes) {
     return machine.memory.find(reinterpret_cast<uintptr_t>(host), bytes);
 }
 
-/* Rows of bytes; a plain copy is one row. Exactly one of host and device says where a side is. */
+/* One side of a copy of rows; a linear copy has one row. Exactly one of `host` and `device` is set. */
 struct Side {
     int kind;
     void *host;
@@ -428,10 +429,10 @@ inline int copy(const Call &call, const std::shared_ptr<Stream> &stream, const S
     const Context *const context = call.context;
     for (const Side *side : { &to, &from })
         if (side->kind == HOST && (reinterpret_cast<uintptr_t>(side->host) & DEVICE_BIT))
-            return call.mistake(INVALID_VALUE, "an address on the device for one of the host");
+            return call.mistake(INVALID_VALUE, "device address instead of a host address");
     if ((to.kind == HOST && !to.host) || (from.kind == HOST && !from.host) || !to.find(context, width, height) ||
         !from.find(context, width, height)) {
-        return call.mistake(INVALID_VALUE, "an address is not in one live allocation of the current context");
+        return call.mistake(INVALID_VALUE, "range is not inside a live allocation of the current context");
     }
     if (height > 1 && (to.pitch < width || from.pitch < width))
         return call.mistake(INVALID_VALUE, "the rows are longer than the pitch");
@@ -439,9 +440,9 @@ inline int copy(const Call &call, const std::shared_ptr<Stream> &stream, const S
     const Range *const range = machine.memory.find(first, from.pitch * (height - 1) + width);
     for (size_t y = 0; range && y < height; y++)
         if (!range->may_be_read(first + y * from.pitch, width))
-            return call.mistake(INVALID_VALUE, "bytes are copied that must not be read");
+            return call.mistake(INVALID_VALUE, "copies bytes that must not be read");
     if (from.kind == HOST && !is_pinned(from.host, from.pitch * (height - 1) + width)) {
-        /* The driver takes pageable memory into buffers of its own before it returns. */
+        /* the driver copies pageable memory to an internal buffer before it returns */
         auto taken = std::make_shared<std::vector<unsigned char>>(width * height);
         copy_bytes(taken->data(), width, static_cast<unsigned char *>(from.host), from.pitch, width, height);
         submit(stream, [=] {
@@ -486,7 +487,7 @@ inline int fill(const Call &call, const void *stream_handle, uint64_t address, u
     if (!count)
         return SUCCESS;
     if (address % unit || !device_bytes(context, address, unit * count))
-        return call.mistake(INVALID_VALUE, "an address not aligned, or not in one live allocation of the context");
+        return call.mistake(INVALID_VALUE, "range is not aligned, or not inside a live allocation of the context");
     submit(stream, [=] {
         unsigned char *const bytes = device_bytes(context, address, unit * count);
         for (size_t i = 0; bytes && i < count; i++)
@@ -529,7 +530,7 @@ inline void erase_memory_of(std::map<uint64_t, Block> &blocks, const Context *co
             machine.memory.remove(it.first);
 }
 
-/* The context and all that is in it. What somebody forgot in there is remembered. */
+/* Ends a context and frees all its objects. Counts those that were not released. */
 inline void end_context(const void *handle) {
     Context *const context = driver.find_context(handle);
     finish(context);
@@ -547,7 +548,7 @@ inline void end_context(const void *handle) {
 }
 
 /* ================================================================================================
- * >>operations                                   what entry points do
+ * >>operations                                   implementation of entry points
  * ================================================================================================ */
 
 /* ---- modules and functions ---- */
@@ -594,7 +595,7 @@ inline Function *find_function(const Call &call, const void *handle) {
 inline int occupancy(const Call &call, int *blocks, const void *handle, int threads, size_t shared) {
     const Function *const function = find_function(call, handle);
     if (!function || threads <= 0)
-        return call.mistake(INVALID_VALUE, "no function of the current context, or no threads");
+        return call.mistake(INVALID_VALUE, "not a function of the current context, or no threads");
     const size_t reserved = vendor.shared_reserved, wanted = std::max<size_t>(shared + reserved, 1);
     const size_t by_memory = (static_cast<size_t>(driver.properties[SIMULATED_SHARED_MEMORY]) + reserved) / wanted;
     const size_t by_threads = 2048 / static_cast<size_t>(threads);
@@ -603,7 +604,8 @@ inline int occupancy(const Call &call, int *blocks, const void *handle, int thre
     return SUCCESS;
 }
 
-/* What is launched: one struct, by pointer or in a buffer. NULL if there is none of the right size. */
+/* Returns the argument of a launch, one struct, which is passed by pointer or in a buffer. NULL if it has the wrong
+ * size. */
 inline const void *launch_struct(const Kernel &kernel, void **arguments, void **extra) {
     const void *buffer = nullptr;
     size_t size = 0;
@@ -633,16 +635,16 @@ inline int launch(const Call &call, const void *handle, Size grid, Size threads,
     const std::string who = std::string(kernel->name) + ": ";
     const void *const given = launch_struct(*kernel, arguments, extra);
     if (!given)
-        return call.mistake(INVALID_VALUE, (who + "no launch struct of the right size").c_str());
+        return call.mistake(INVALID_VALUE, (who + "no argument struct of the right size").c_str());
     if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || !threads.x ||
         threads.y != 1 || threads.z != 1) {
-        return call.mistake(INVALID_VALUE, (who + "an impossible grid or block").c_str());
+        return call.mistake(INVALID_VALUE, (who + "invalid size of the grid or block").c_str());
     }
     if (shared > function->most_shared)
-        return call.mistake(INVALID_VALUE, (who + "more shared memory than the function may have").c_str());
+        return call.mistake(INVALID_VALUE, (who + "more shared memory than the limit of the function").c_str());
     if (threads.x > kernel->threads || (threads.x < kernel->fewest && !vendor.takes_fewer_threads)) {
         return call.mistake(LAUNCH_OUT_OF_RESOURCES,
-                            (who + "a block of a size that the kernel was not compiled for").c_str());
+                            (who + "block size for which the kernel was not compiled").c_str());
     }
     const auto *const bytes = static_cast<const unsigned char *>(given);
     const std::vector<unsigned char> content(bytes, bytes + kernel->launch_size);
@@ -650,9 +652,9 @@ inline int launch(const Call &call, const void *handle, Size grid, Size threads,
     submit(stream, [=] {
         const uint32_t blocks[3] = { grid.x, grid.y, grid.z };
         machine.owner = context;
-        const char *const sentence = machine.run(*kernel, blocks, threads.x, shared, content.data());
+        const char *const message = machine.run(*kernel, blocks, threads.x, shared, content.data());
         driver.launches++;
-        return sentence ? driver.complain(ILLEGAL_ADDRESS, sentence) : SUCCESS;
+        return message ? driver.report_mistake(ILLEGAL_ADDRESS, message) : SUCCESS;
     });
     return SUCCESS;
 }
@@ -669,7 +671,7 @@ inline int take_memory(const Call &call, uint64_t *address, size_t bytes) {
     const size_t total = static_cast<size_t>(driver.properties[SIMULATED_DEVICE_MEMORY]);
     const size_t used = driver.used(call.context->device);
     if (bytes == 0)
-        return call.mistake(INVALID_VALUE, "no bytes are asked for");
+        return call.mistake(INVALID_VALUE, "size is 0");
     const uint64_t found = used < total && bytes <= total - used ? machine.memory.allocate(bytes, call.context) : 0;
     if (!found)
         return OUT_OF_MEMORY;
@@ -680,7 +682,7 @@ inline int take_memory(const Call &call, uint64_t *address, size_t bytes) {
 
 inline int take_pinned(const Call &call, void **pointer, size_t bytes, unsigned flags) {
     if (bytes == 0 || flags > 7)
-        return call.mistake(INVALID_VALUE, "no bytes are asked for, or an unknown flag");
+        return call.mistake(INVALID_VALUE, "size is 0, or unknown flag");
     std::unique_ptr<unsigned char[]> block(new (std::nothrow) unsigned char[bytes]);
     if (!block)
         return OUT_OF_MEMORY;
@@ -696,7 +698,7 @@ inline int give_block(const Call &call, std::map<uint64_t, Block> &blocks, uint6
     if (!call.context)
         return call.error ? call.error : INVALID_CONTEXT;
     if (it == blocks.end() || it->second.context != call.context)
-        return call.mistake(INVALID_VALUE, "no such memory of the current context");
+        return call.mistake(INVALID_VALUE, "no such allocation of the current context");
     finish(call.context);
     machine.memory.remove(address);
     blocks.erase(it);
@@ -719,7 +721,7 @@ inline int copy_later(const Call &call, const Side &to, const Side &from, size_t
 
 inline int create_stream(const Call &call, const void **handle, unsigned flags) {
     if (flags > 1)
-        return call.mistake(INVALID_VALUE, "an unknown flag");
+        return call.mistake(INVALID_VALUE, "unknown flag");
     auto stream = std::make_shared<Stream>();
     stream->context = call.context;
     stream->is_blocking = flags == 0;
@@ -729,7 +731,7 @@ inline int create_stream(const Call &call, const void **handle, unsigned flags) 
     return SUCCESS;
 }
 
-/* Its work runs all the same; the stream is forgotten when the context ends. */
+/* Pending work of the stream still runs. */
 inline int destroy_stream(const Call &call, const void *handle) {
     const StreamHandle *const found = Driver::find(driver.stream_handles, handle);
     if (!found || found->context != call.context)
@@ -749,7 +751,7 @@ inline int wait_for_stream(const Call &call, const void *handle) {
     return call.context->error;
 }
 
-/* Asking makes time go by: one piece of work runs. */
+/* Runs one queued work item per query, so that polling ends. */
 inline int query_stream(const Call &call, const void *handle) {
     const auto stream = find_stream(call, handle);
     if (!stream)
@@ -782,7 +784,7 @@ inline int let_stream_wait(const Call &call, const void *stream_handle, const vo
 inline int create_event(const Call &call, const void **handle, unsigned flags) {
     enum { BLOCKING = 1, NO_TIMING = 2 };
     if (flags & ~static_cast<unsigned>(BLOCKING | NO_TIMING))
-        return call.mistake(INVALID_VALUE, "an unknown flag");
+        return call.mistake(INVALID_VALUE, "unknown flag");
     *handle = driver.new_handle();
     driver.events[*handle] = { call.context, !(flags & NO_TIMING), nullptr };
     return SUCCESS;
@@ -834,11 +836,11 @@ inline int wait_for_event(const Call &call, const void *handle) {
 CONTROL(void, simulated_reset)(void) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
     while (!driver.contexts.empty()) {
-        driver.contexts.begin()->second->error = UNKNOWN; /* nothing of what waits is run */
+        driver.contexts.begin()->second->error = UNKNOWN; /* pending work is not run */
         end_context(driver.contexts.begin()->first);
     }
     driver.primaries.clear();
-    forget_threads();
+    reset_threads();
     std::fill(driver.left_behind, driver.left_behind + SIMULATED_KINDS, 0);
     driver.set_defaults();
     driver.is_initialized = false;

@@ -1,14 +1,14 @@
-/* executor.h - runs GPU kernels on the host: blocks of threads, warps of lanes, memory that is checked. A test double.
+/* executor.h - runs GPU kernels on the host: blocks of threads, warps of lanes, checked memory
  *
- * A GPU thread is a fiber: a stack and a hand-written switch. The lanes of a warp stand in a ring. A lane runs until
- * it comes to something that all lanes of the warp do together (a shuffle, a vote, a barrier, a matrix product, the
- * end), then the next lane of the ring runs; the last one to arrive finds everything there and goes on first. The
- * warps of a block stand in a ring in the same way and meet at block barriers and at the end. So nothing is ever
- * searched for, a meeting costs one switch per lane, and who meets at different places is found at once: what would
- * be a deadlock on a device is a sentence here.
+ * A GPU thread is a fiber, with a stack and a hand-written switch. The lanes of a warp form a ring. A lane runs until
+ * it reaches a collective operation of the warp (shuffle, vote, barrier, matrix product, end). Then the next lane of
+ * the ring runs. The last lane that arrives continues first, as all data is present. The warps of a block form a ring
+ * in the same way and synchronise at block barriers and at the end. A collective operation needs one switch per lane
+ * and no search. If lanes or warps wait at different operations, which would be a deadlock on a device, the launch
+ * fails with a message.
  *
- * A mistake of a kernel ends its launch with a sentence that names kernel, block and thread; it never ends the program.
- * One launch runs at a time; run() takes a lock.
+ * A mistake of a kernel ends its launch with a message that contains kernel, block and thread. It never ends the
+ * program. One launch runs at a time; run() locks a mutex.
  */
 #ifndef SIMULATED_EXECUTOR_H
 #define SIMULATED_EXECUTOR_H
@@ -32,13 +32,13 @@
 #include <vector>
 
 #ifndef LANES
-#error "say -DLANES=32 or -DLANES=64"
+#error "define LANES: -DLANES=32 or -DLANES=64"
 #endif
 namespace simulated {
 enum { WARP = LANES };
 }
 #undef LANES
-enum { LANES = simulated::WARP }; /* a name with a scope, as on the devices */
+enum { LANES = simulated::WARP }; /* a scoped name, as in the kernels */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SIMULATED_ASAN 1
@@ -67,7 +67,7 @@ enum { LANES = simulated::WARP }; /* a name with a scope, as on the devices */
 #endif
 #endif
 
-/* Two of these libraries in one process, of 32 and of 64 lanes, share nothing. */
+/* hidden: libraries with 32 and with 64 lanes can be loaded in one process and share nothing */
 #pragma GCC visibility push(hidden)
 
 /* ================================================================================================
@@ -76,8 +76,8 @@ enum { LANES = simulated::WARP }; /* a name with a scope, as on the devices */
 
 #if defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(SIMULATED_UCONTEXT)
 
-/* Saves what a function must preserve on the stack, leaves that stack's address in *left, goes on with the other one.
- * Floating- point modes are the same everywhere and stay. Weak: each file that includes this brings it. */
+/* Pushes the callee-saved registers, stores the stack pointer in *left and switches to the stack `other`.
+ * Floating-point modes are not switched, as all fibers use the same. Weak, as several files include this header. */
 extern "C" void simulated_switch(void **left, void *other);
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.type simulated_switch, @function\n"
@@ -131,7 +131,7 @@ struct Registers {
     }
 };
 
-#else /* any other machine: slower, the same */
+#else /* portable, slower */
 
 namespace simulated {
 
@@ -152,17 +152,17 @@ struct Registers {
 
 #endif
 
-/* A stack and where it stopped. The sanitizers are told about every switch. */
+/* A stack and its saved registers. Every switch is reported to the sanitizers. */
 struct Fiber {
     Registers registers;
-    const void *low = nullptr; /* of the stack */
+    const void *low = nullptr; /* lowest address of the stack */
     size_t size = 0;
-    void *fake_stack = nullptr; /* of the address sanitizer */
-    void *tsan = nullptr;       /* the thread sanitizer's handle */
+    void *fake_stack = nullptr; /* for the address sanitizer */
+    void *tsan = nullptr;       /* handle of the thread sanitizer */
 
     void switch_to(Fiber &other) {
 #ifdef SIMULATED_ASAN
-        /* The fake stack is kept even at a fiber's end: the next one uses it. */
+        /* the fake stack is kept at the end of a fiber: the next fiber on this stack uses it */
         __sanitizer_start_switch_fiber(&fake_stack, other.low, other.size);
 #endif
 #ifdef SIMULATED_TSAN
@@ -171,7 +171,8 @@ struct Fiber {
         registers.switch_to(other.registers);
         arrived(nullptr);
     }
-    /* What a fiber does first when it is switched to; `from`, if not NULL, learns the stack that was left. */
+    /* Must be called first after a switch to this fiber. If `from` is not NULL, it receives the bounds of the stack
+     * that was left. */
     void arrived(Fiber *from) {
         (void)from;
 #ifdef SIMULATED_ASAN
@@ -180,22 +181,21 @@ struct Fiber {
     }
 };
 
-/* ================================================================================================
- * >>memory                                       what kernels may read and write
- * ================================================================================================
- * A device address is a host address with one bit set that no host address has: whoever follows it without load() and
- * store(), in a kernel or on the host, stops there. Pinned host memory keeps its address.
- */
+/* ================================================================================================ >>memory
+ * checked memory of kernels
+ * ================================================================================================ A device address is
+ * a host address with one bit set that no host address has. Accesses without load() and store(), in a kernel or on the
+ * host, crash. Pinned host memory keeps its address. */
 const uintptr_t DEVICE_BIT = static_cast<uintptr_t>(1) << 55;
 enum { STAMP_BYTES = 64, POISON_DEVICE = 0xa7, POISON_SHARED = 0xb9, POISON_COPY = 0x9d };
 
 struct Range {
     uintptr_t begin, end;
-    unsigned char *host;                /* where byte `begin` really is */
-    std::unique_ptr<uint32_t[]> stamps; /* per 64 bytes the last launch that wrote there */
+    unsigned char *host;                /* host address of byte `begin` */
+    std::unique_ptr<uint32_t[]> stamps; /* for each 64 bytes, the last launch that wrote there */
     std::unique_ptr<unsigned char[]> owned;
-    const void *owner;           /* whose it is; NULL: anybody's */
-    std::vector<bool> forbidden; /* per byte, whether it must not be read; empty: none */
+    const void *owner;           /* the context that may use it; NULL: any */
+    std::vector<bool> forbidden; /* for each byte, whether it must not be read; empty: all may be read */
 
     bool may_be_read(uintptr_t address, size_t bytes) const {
         for (size_t i = 0; !forbidden.empty() && i < bytes; i++)
@@ -207,7 +207,7 @@ struct Range {
 
 class Memory {
   public:
-    /* Device memory, poisoned. 0 if there is none. */
+    /* Allocates device memory, filled with poison. Returns 0 on failure. */
     uintptr_t allocate(size_t bytes, const void *owner = nullptr) {
         unsigned char *block = new (std::nothrow) unsigned char[bytes + 256];
         if (!block)
@@ -220,17 +220,17 @@ class Memory {
         add(reinterpret_cast<uintptr_t>(host) | DEVICE_BIT, bytes, host, owner).owned.reset(block);
         return reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
     }
-    /* Lets kernels at host memory. */
+    /* Makes host memory accessible to kernels, at its own address. */
     void map(void *host, size_t bytes, const void *owner = nullptr) {
         add(reinterpret_cast<uintptr_t>(host), bytes, static_cast<unsigned char *>(host), owner);
     }
-    /* The same as device memory, that another API has. */
+    /* Makes memory of another API accessible as device memory. Returns its device address. */
     uintptr_t import(unsigned char *host, size_t bytes, const void *owner) {
         const uintptr_t address = reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
         add(address, bytes, host, owner);
         return address;
     }
-    /* Takes back what these gave; false if there is no such thing. */
+    /* Removes a range that allocate(), map() or import() added. Returns false if there is none. */
     bool remove(uintptr_t address) {
         forget();
         const auto it = ranges.find(address);
@@ -245,7 +245,7 @@ class Memory {
         ranges.erase(it);
         return true;
     }
-    /* The range that holds all these bytes, or NULL. */
+    /* Returns the range that contains all these bytes, or NULL. */
     Range *find(uintptr_t address, size_t bytes) {
         Range *&hit = recent[(address >> 14) % RECENT];
         if (hit && address >= hit->begin && address + bytes <= hit->end)
@@ -280,7 +280,7 @@ class Memory {
     }
 };
 
-/* Images that kernels read by a handle. */
+/* A surface, which kernels read by handle. */
 struct Surface {
     uintptr_t memory;
     size_t row, pitch, height;
@@ -293,9 +293,9 @@ inline std::map<uint64_t, Surface> surfaces;
 
 struct Kernel {
     const char *name;
-    int matrix;               /* of the image with matrix products */
-    uint32_t threads, fewest; /* at most, per block; what an AMD GPU takes */
-    uint32_t blocks;          /* per multiprocessor, promised */
+    int matrix;               /* whether it belongs to the image with matrix products */
+    uint32_t threads, fewest; /* maximum threads per block; minimum on AMD */
+    uint32_t blocks;          /* minimum blocks per multiprocessor, from the launch bounds */
     size_t launch_size;
     void (*run)(const void *launch);
     Kernel *next;
@@ -319,10 +319,10 @@ struct Kernel {
 };
 
 /* ================================================================================================
- * >>machine                                      a launch: blocks, warps, lanes
+ * >>machine                                      launches: blocks, warps, lanes
  * ================================================================================================ */
 
-/* What lanes, and warps, do together. */
+/* Collective operations of the lanes of a warp. BLOCK_BARRIER and END also synchronise the warps of a block. */
 enum Operation { SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, VOTE, WARP_BARRIER, MULTIPLY_ADD, BLOCK_BARRIER, END };
 
 inline const char *operation_name(Operation operation) {
@@ -331,7 +331,7 @@ inline const char *operation_name(Operation operation) {
     return names[operation];
 }
 
-enum Order { FORWARD, REVERSED, SHUFFLED }; /* of blocks, of warps, of lanes */
+enum Order { FORWARD, REVERSED, SHUFFLED }; /* execution order of blocks, warps and lanes */
 
 struct Warp;
 
@@ -343,30 +343,30 @@ struct Copy {
 };
 
 struct Lane : Fiber {
-    uint32_t thread = 0, index = 0;  /* in the block; in the warp */
-    unsigned char *bottom = nullptr; /* the stack's lowest byte */
+    uint32_t thread = 0, index = 0;  /* index in the block; in the warp */
+    unsigned char *bottom = nullptr; /* lowest byte of the stack */
     Warp *warp = nullptr;
-    Lane *next = nullptr;     /* the ring of the warp */
-    std::vector<Copy> copies; /* asynchronous ones under way, oldest first */
-    uint32_t group = 0;       /* that copies belong to which are not committed yet */
+    Lane *next = nullptr;     /* next lane in the ring of the warp */
+    std::vector<Copy> copies; /* pending asynchronous copies, oldest first */
+    uint32_t group = 0;       /* group of the copies that are not committed yet */
 };
 
 struct Warp {
-    Warp *next;   /* the ring of the block */
-    Lane *resume; /* who goes on when this warp's turn comes */
+    Warp *next;   /* next warp in the ring of the block */
+    Lane *resume; /* the lane that continues when this warp runs again */
     uint32_t index;
-    uint32_t arrived;    /* lanes, at the present meeting */
-    Operation operation; /* what the present meeting is about */
-    /* What lanes bring to a meeting. Two sets in turn: lanes still read one while others already fill the next. */
+    uint32_t arrived;    /* lanes that have reached the current operation */
+    Operation operation; /* the current operation */
+    /* Operands of the lanes. Two sets are used in turn, as some lanes still read one while others fill the next. */
     uint32_t turn;
     struct Exchange {
         uint32_t word[WARP];
         uint32_t any;                             /* votes */
-        alignas(16) int16_t a[16][32], b[16][32]; /* rows of a and columns of b, 32 bytes each */
+        alignas(16) int16_t a[16][32], b[16][32]; /* 16 rows of a and 16 columns of b, of 32 values each */
     } exchange[2];
 };
 
-/* A repeatable source of orders. */
+/* A pseudo-random generator. */
 struct Random {
     uint64_t state;
     uint32_t below(uint32_t n) {
@@ -386,19 +386,19 @@ struct Machine {
         TOPS = 4096
     };
 
-    Lane *now = nullptr; /* who runs */
+    Lane *now = nullptr; /* the running lane */
     uint32_t grid[3], block[3], threads;
     unsigned char *shared = nullptr;
     uint32_t shared_bytes = 0;
     Memory memory;
-    const void *owner = nullptr; /* only its device memory may be used, if that has an owner */
+    const void *owner = nullptr; /* the context of the launch; memory of other owners must not be used */
     Order order = FORWARD;
     uint64_t seed = 1;
-    std::string planted;         /* the kernel that is compiled wrongly */
-    bool is_planted = false;     /* the running one is */
-    uint32_t planted_writes = 0; /* of this launch */
+    std::string planted;         /* the kernel that computes wrong values */
+    bool is_planted = false;     /* whether it is running */
+    uint32_t planted_writes = 0; /* counts its stores */
     uint32_t launches = 0;
-    uint64_t switches = 0; /* since the program began */
+    uint64_t switches = 0; /* number of switches since the start of the program */
 
     ~Machine() {
         if (stacks) {
@@ -410,83 +410,84 @@ struct Machine {
         }
     }
 
-    /* Runs a kernel over a grid. NULL, or a sentence about what it did wrong, which stays until the next launch. */
+    /* Runs a kernel over a grid. Returns NULL, or a message about a mistake, which is valid until the next launch. */
     const char *run(const Kernel &which, const uint32_t size[3], uint32_t block_threads, uint32_t shared_size,
                     const void *launch) {
         const std::lock_guard<std::mutex> lock(mutex);
-        sentence[0] = 0;
+        message[0] = 0;
         kernel = &which;
         is_planted = planted == which.name;
-        planted_writes = 2; /* the first one is wrong */
+        planted_writes = 2; /* the first store is wrong */
         std::copy(size, size + 3, grid);
         threads = block_threads;
         shared_bytes = shared_size;
         const uint64_t blocks = static_cast<uint64_t>(size[0]) * size[1] * size[2];
         if (!blocks || !threads || threads % WARP || threads > which.threads || threads > MAX_THREADS ||
             shared_bytes > MAX_SHARED || blocks > 0x7fffffff) {
-            say("kernel %s: a launch of %u x %u x %u blocks of %u threads with %u bytes of shared memory is not "
+            set_message(
+                "kernel %s: a launch of %u x %u x %u blocks of %u threads with %u bytes of shared memory is not "
                 "possible; it takes up to %u threads, a multiple of %d",
                 which.name, grid[0], grid[1], grid[2], threads, shared_bytes, which.threads, WARP);
-            return sentence;
+            return message;
         }
         memcpy(prepare_launch(which.launch_size), launch, which.launch_size);
         prepare_lanes();
         launches++;
         random.state = seed;
         arrange(block_order, static_cast<uint32_t>(blocks));
-        for (uint32_t i = 0; i < blocks && !sentence[0]; i++) {
+        for (uint32_t i = 0; i < blocks && !message[0]; i++) {
             block[0] = block_order[i] % grid[0];
             block[1] = block_order[i] / grid[0] % grid[1];
             block[2] = block_order[i] / grid[0] / grid[1];
             run_block();
         }
         now = nullptr;
-        return sentence[0] ? sentence : nullptr;
+        return message[0] ? message : nullptr;
     }
 
-    /* The running lane brought what others want; it goes on when all lanes are here. Says which of the two exchanges
-     * it is. */
-    uint32_t meet(Operation operation) {
+    /* Waits until all lanes of the warp have reached this operation. The caller has stored its operands before. Returns
+     * the index of the exchange that contains them. */
+    uint32_t synchronise(Operation operation) {
         Lane *const lane = now;
         Warp *const warp = lane->warp;
         const uint32_t turn = warp->turn;
         if (warp->arrived == 0) {
             warp->operation = operation;
         } else if (warp->operation != operation) {
-            fail("came to %s while other lanes of its warp wait at %s", operation_name(operation),
+            fail("reached %s while other lanes of its warp wait at %s", operation_name(operation),
                  operation_name(warp->operation));
         }
         if (++warp->arrived < WARP) {
-            go_on_with(lane->next);
+            continue_with(lane->next);
         } else {
             warp->arrived = 0;
             warp->turn = !turn;
             if (operation >= BLOCK_BARRIER)
-                meet_warps(operation);
+                synchronise_warps(operation);
         }
         return turn;
     }
 
-    /* Ends the launch; the fibers are left where they are. */
+    /* Ends the launch with a message. The fibers are abandoned. */
     [[noreturn]] __attribute__((format(printf, 2, 3))) void fail(const char *format, ...) {
         char what[512];
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(what, sizeof what, format, arguments);
         va_end(arguments);
-        say("kernel %s, block (%u, %u, %u), thread %u: %s", kernel->name, block[0], block[1], block[2], now->thread,
-            what);
+        set_message("kernel %s, block (%u, %u, %u), thread %u: %s", kernel->name, block[0], block[1], block[2],
+                    now->thread, what);
         now->switch_to(outside);
         abort();
     }
 
-    /* Where the bytes at a global address really are. */
+    /* Checks an access to global memory and returns the host address of the bytes. */
     unsigned char *global(const void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
         const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
         Range *range = memory.find(address, bytes);
         if (!range) {
-            fail("%s of %u bytes at %#llx, which is in no live allocation%s", access, bytes,
-                 static_cast<unsigned long long>(address), beside(address));
+            fail("%s of %u bytes at %#llx, which is not in a live allocation%s", access, bytes,
+                 static_cast<unsigned long long>(address), describe_before(address));
         }
         if (range->owner && range->owner != owner) {
             fail("%s of %u bytes at %#llx, which is memory of another context", access, bytes,
@@ -503,7 +504,7 @@ struct Machine {
     const unsigned char *global_read(const void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
         const unsigned char *host = global(pointer, bytes, alignment, access);
         if (!found_in->may_be_read(reinterpret_cast<uintptr_t>(pointer), bytes)) {
-            fail("%s of %u bytes at %#llx, where it must not read", access, bytes,
+            fail("%s of %u bytes at %#llx, which must not be read", access, bytes,
                  static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)));
         }
         if (*found == launches) {
@@ -524,7 +525,7 @@ struct Machine {
                  static_cast<long long>(at), shared_bytes);
         }
         if (at % bytes) {
-            fail("%s of %u bytes at offset %llu of shared memory, which is not a multiple of that", access, bytes,
+            fail("%s of %u bytes at offset %llu of shared memory, which is not a multiple of the size", access, bytes,
                  static_cast<unsigned long long>(at));
         }
     }
@@ -532,36 +533,36 @@ struct Machine {
   private:
     std::mutex mutex;
     const Kernel *kernel = nullptr;
-    Fiber outside; /* whoever called run() */
+    Fiber outside; /* the caller of run() */
     void *stacks = nullptr;
-    unsigned char *shared_memory = nullptr; /* with a margin on either side */
+    unsigned char *shared_memory = nullptr; /* with a margin on both sides */
     std::vector<Lane> lanes;
     std::vector<Warp> warps;
     std::vector<uint32_t> block_order, warp_order, lane_order;
     std::vector<std::max_align_t> launch_copy;
     Random random = {};
-    uint32_t arrived = 0; /* warps, at the present meeting */
+    uint32_t arrived = 0; /* warps that have reached the current operation */
     Operation operation = END;
-    uint32_t *found = nullptr; /* the stamp of the last address looked up */
-    Range *found_in = nullptr; /* and where that is */
-    char sentence[1024] = "";
+    uint32_t *found = nullptr; /* stamp of the last address that global() has checked */
+    Range *found_in = nullptr; /* range of that address */
+    char message[1024] = "";
 
-    __attribute__((format(printf, 2, 3))) void say(const char *format, ...) {
+    __attribute__((format(printf, 2, 3))) void set_message(const char *format, ...) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(sentence, sizeof sentence, format, arguments);
+        vsnprintf(message, sizeof message, format, arguments);
         va_end(arguments);
     }
 
-    /* What a wrong address lies behind. */
-    const char *beside(uintptr_t address) {
+    /* Describes the allocation before a wrong address, or returns "". */
+    const char *describe_before(uintptr_t address) {
         const uintptr_t NEAR = 1 << 30;
         static char text[160];
         text[0] = 0;
         auto it = memory.ranges.upper_bound(address);
         if (it != memory.ranges.begin() && address - std::prev(it)->second.begin < NEAR) {
             const Range &range = std::prev(it)->second;
-            snprintf(text, sizeof text, " (%lld bytes past the start of one of %llu bytes)",
+            snprintf(text, sizeof text, " (%lld bytes after the start of an allocation of %llu bytes)",
                      static_cast<long long>(address - range.begin),
                      static_cast<unsigned long long>(range.end - range.begin));
         }
@@ -573,7 +574,7 @@ struct Machine {
         return launch_copy.data();
     }
 
-    /* Stacks and shared memory are made once. */
+    /* Allocates stacks and shared memory at the first launch. */
     void prepare_lanes() {
         if (lanes.empty()) {
             lanes.resize(MAX_THREADS);
@@ -586,7 +587,7 @@ struct Machine {
             shared = shared_memory + MARGIN;
             for (uint32_t i = 0; i < MAX_THREADS; i++) {
                 unsigned char *low = static_cast<unsigned char *>(stacks) + static_cast<size_t>(i) * STACK;
-                mprotect(low, PAGE, PROT_NONE); /* a stack that overflows stops */
+                mprotect(low, PAGE, PROT_NONE); /* guard pages detect stack overflows */
                 lanes[i].low = lanes[i].bottom = low + PAGE;
                 lanes[i].size = STACK - PAGE;
 #ifdef VALGRIND_STACK_REGISTER
@@ -628,7 +629,7 @@ struct Machine {
         now = warps[warp_order[0]].resume;
         outside.low = nullptr;
         outside.switch_to(*now);
-        if (sentence[0])
+        if (message[0])
             for (uint32_t i = 0; i < threads; i++)
                 clean_stack(lanes[i], lanes[i].size);
         check_fence();
@@ -645,32 +646,32 @@ struct Machine {
             lane.next = &lanes[warp.index * WARP + lane_order[(i + 1) % WARP]];
             lane.copies.clear();
             lane.group = 0;
-            /* Stacks that all ended at the same place of a page would compete for the same few lines of the cache. */
+            /* different offsets in the page, so that stacks do not compete for the same cache lines */
             clean_stack(lane, TOPS + 4096);
             lane.registers.prepare(lane.bottom, lane.bottom + lane.size - lane.index * 192 % TOPS, enter);
         }
         warp.resume = &lanes[warp.index * WARP + lane_order[0]];
     }
 
-    void go_on_with(Lane *lane) {
+    void continue_with(Lane *lane) {
         Lane *const before = now;
         now = lane;
         switches++;
         before->switch_to(*lane);
     }
 
-    /* All lanes of the running warp are at a block barrier or at the end. */
-    void meet_warps(Operation what) {
+    /* Waits until all warps have reached this operation. All lanes of the running warp have. */
+    void synchronise_warps(Operation what) {
         Warp *const warp = now->warp;
         if (arrived == 0) {
             operation = what;
         } else if (operation != what) {
-            fail("deadlock: its warp came to %s while other warps of the block wait at %s", operation_name(what),
+            fail("deadlock: its warp reached %s while other warps of the block wait at %s", operation_name(what),
                  operation_name(operation));
         }
         if (++arrived < threads / WARP) {
             warp->resume = now;
-            go_on_with(warp->next->resume);
+            continue_with(warp->next->resume);
         } else if (what == END) {
             now->switch_to(outside);
         } else {
@@ -678,7 +679,7 @@ struct Machine {
         }
     }
 
-    /* Shared memory holds nothing at first, and nothing beyond what was asked for. */
+    /* Fills shared memory and the bytes around it with poison. */
     void fence_shared() {
 #ifdef SIMULATED_ASAN
         __asan_unpoison_memory_region(shared_memory, ALL_SHARED);
@@ -691,16 +692,16 @@ struct Machine {
     }
     void check_fence() {
 #ifndef SIMULATED_ASAN
-        for (uint32_t i = 0; i < MARGIN && !sentence[0]; i++) {
+        for (uint32_t i = 0; i < MARGIN && !message[0]; i++) {
             if (shared[-1 - static_cast<int>(i)] != POISON_SHARED || shared[shared_bytes + i] != POISON_SHARED) {
-                say("kernel %s, block (%u, %u, %u): wrote outside its %u bytes of shared memory", kernel->name,
-                    block[0], block[1], block[2], shared_bytes);
+                set_message("kernel %s, block (%u, %u, %u): wrote outside its %u bytes of shared memory", kernel->name,
+                            block[0], block[1], block[2], shared_bytes);
             }
         }
 #endif
     }
-    /* The sanitizer still has marks on a stack that was left for ever: near its top after an end, anywhere after a
-     * failure. */
+    /* Clears marks of the address sanitizer on an abandoned stack. After the end of a fiber they are near the top,
+     * after a failure anywhere. */
     static void clean_stack(Lane &lane, size_t bytes) {
         (void)lane, (void)bytes;
 #ifdef SIMULATED_ASAN
@@ -712,11 +713,11 @@ struct Machine {
 inline Machine machine;
 
 inline void Machine::enter() {
-    /* Only the first lane of a block comes from outside. */
+    /* only the first lane of a block is entered from the caller of run() */
     machine.now->arrived(machine.outside.low ? nullptr : &machine.outside);
     machine.kernel->run(machine.launch_copy.data());
-    machine.meet(END);
-    abort(); /* nobody goes on after the end */
+    machine.synchronise(END);
+    abort(); /* no lane continues after END */
 }
 
 } /* namespace simulated */

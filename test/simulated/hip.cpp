@@ -1,15 +1,15 @@
 /* hip.cpp - the HIP runtime of the simulated GPU
  *
- * There are no contexts to be seen: each thread has a current device, the first one at the start, and what it makes is
- * that device's. All handles and addresses are taken with their own device current only, which is stricter than HIP.
- * Each thread also has a last error. The runtime is the one before version 6 with -DSIMULATED_OLD_HIP: without
- * hipGetDevicePropertiesR0600, and without the functions that a program can do without.
+ * HIP has no visible contexts. Each thread has a current device, initially device 0, and a last error. Handles and
+ * addresses are accepted only while the device that they belong to is current, which is stricter than HIP. With
+ * -DSIMULATED_OLD_HIP, this is a runtime before version 6, without hipGetDevicePropertiesR0600 and without optional
+ * functions.
  */
 #include "driver.h"
 
 using namespace simulated;
 
-/* The capability is the machine of code objects: those of gfx1100 and gfx942. */
+/* The capability is the target number of code objects; 0x41 is gfx1100, 0x4c is gfx942. */
 const Vendor simulated::vendor = {
     "hipInit", 64 * 1024, 0, false, 3, { 2, LANES == 32 ? 0x41 : 0x4c, 4, 1 << 30, 2, 64 * 1024 },
 };
@@ -40,7 +40,7 @@ static const ErrorName error_names[] = {
  * ================================================================================================ */
 
 struct Thread {
-    uint64_t age = 0; /* of the simulation when this was written */
+    uint64_t age = 0; /* of the driver state for which this is valid */
     int device = 0, last_error = SUCCESS;
 };
 static std::atomic<uint64_t> age;
@@ -54,7 +54,7 @@ static Thread &own() {
     return thread_state;
 }
 
-/* That of the device: made when it is first needed, never ended. */
+/* The context of the current device. It is created when it is first needed, and never ends. */
 Context *simulated::current_context() {
     const int device = own().device;
     if (!driver.is_initialized || !driver.is_device(device))
@@ -68,7 +68,7 @@ int simulated::returned(int error) {
     own().last_error = error ? error : own().last_error;
     return error;
 }
-void simulated::forget_threads() {
+void simulated::reset_threads() {
     age++;
 }
 
@@ -96,7 +96,7 @@ SIMULATED_EXPORT const char *hipGetErrorName(int error) {
  * >>devices
  * ================================================================================================ */
 
-/* Targets by the low byte of a code object's e_flags. */
+/* Targets, by the low byte of e_flags of a code object. */
 /* clang-format off */
 static const struct {
     int machine;
@@ -109,7 +109,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* hipDeviceProp_t since version 6 and before: the fields that programs like ours read, in their places. */
+/* hipDeviceProp_t, since version 6 and before, with the fields that the library reads at their offsets. */
 struct Properties {
     char name[256], identity[32];
     size_t memory, shared;
@@ -133,7 +133,7 @@ static_assert(sizeof(OldProperties) == 792 && offsetof(OldProperties, lanes) == 
                   offsetof(OldProperties, multiprocessors) == 336 && offsetof(OldProperties, target) == 396,
               "hipDeviceProp_tR0000");
 
-/* What is not simulated is poison. */
+/* Fields that are not simulated are filled with poison. */
 template <class P> static int get_properties(const Call &call, P *out, int device) {
     const long long *const p = driver.properties;
     if (!driver.is_device(device))
@@ -180,7 +180,7 @@ ENTRY(hipGetDevicePropertiesR0600, (Properties * out, int device), NEEDS_INIT, g
  * >>modules and functions
  * ================================================================================================ */
 
-/* The head of an ELF file and of one of its sections. */
+/* Headers of an ELF file and of a section. */
 struct Elf {
     unsigned char magic[4], bits, order, version, system, system_version, padding[7];
     uint16_t type, machine;
@@ -197,15 +197,15 @@ struct Section {
 };
 static_assert(sizeof(Elf) == 64 && sizeof(Section) == 64, "ELF64");
 
-/* The image is a code object of the device's machine. If it has tables of strings, it has those kernels whose
- * descriptors are named there: so what clang makes will do, and 64 bytes will. */
+/* The image must be a code object for the device. If it has string tables, the module has the kernels whose descriptors
+ * are named there, so code objects of clang work. A header of 64 bytes also works. */
 static int load_module(const Call &call, const void **handle, const unsigned char *image) {
     enum { SYSTEM = 64, FIRST_VERSION = 2, SHARED = 3, AMDGPU = 224, MACHINE = 255, STRINGS = 3 };
     const char *const bundle = "__CLANG_OFFLOAD_BUNDLE__";
     const char *const descriptor = ".kd";
     Elf elf;
     if (memcmp(image, bundle, strlen(bundle)) == 0)
-        return call.mistake(INVALID_IMAGE, "this is a bundle of code objects, not one of them");
+        return call.mistake(INVALID_IMAGE, "bundle of code objects instead of a code object");
     memcpy(&elf, image, sizeof elf.magic);
     if (memcmp(elf.magic,
                "\x7f"
@@ -238,7 +238,7 @@ static int load_module(const Call &call, const void **handle, const unsigned cha
 
 ENTRY(hipModuleLoadDataEx, (const void **module, const unsigned char *image, unsigned, int *, void **), NEEDS_CONTEXT,
       load_module(call, module, image))
-ENTRY_GIVING_BACK(hipModuleUnload, (const void *module), NEEDS_CONTEXT, unload_module(call, module))
+ENTRY_RELEASING(hipModuleUnload, (const void *module), NEEDS_CONTEXT, unload_module(call, module))
 ENTRY(hipModuleGetFunction, (const void **function, const void *module, const char *name), NEEDS_CONTEXT,
       get_function(call, function, module, name))
 ENTRY(hipModuleLaunchKernel,
@@ -250,8 +250,8 @@ ENTRY(hipModuleLaunchKernel,
  * >>memory
  * ================================================================================================ */
 
-/* By rows; `kind` says which side is where, from 1: host to device, device to host, device to device; 4: the
- * addresses say, here those of devices only, of any. */
+/* Copies rows. kind 1: host to device; 2: device to host; 3: device to device; 4: by the addresses, here only between
+ * devices. */
 static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int kind, const void *stream) {
     const auto side = [](int where, const void *pointer, size_t pitch) {
@@ -267,16 +267,16 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
                     width, height);
     }
     if (kind < 1 || kind > 3 || to_host != (kind == 2) || from_host != (kind == 1))
-        return call.mistake(INVALID_COPY_DIRECTION, "the memory is not of the kind that is said");
+        return call.mistake(INVALID_COPY_DIRECTION, "memory is not of the stated kind");
     return copy(call, find_stream(call, stream), side(to_host ? HOST : DEVICE, to, to_pitch),
                 side(from_host ? HOST : DEVICE, from, from_pitch), width, height);
 }
 
-/* Of what comes back only the first fields are of interest. */
+/* Fills only the first fields of the attributes. */
 static int get_pointer_attributes(const Call &call, int *attributes, uint64_t address) {
     const auto it = driver.memory.upper_bound(address);
     if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)
-        return call.mistake(INVALID_VALUE, "no address of device memory");
+        return call.mistake(INVALID_VALUE, "not an address of device memory");
     attributes[0] = DEVICE;
     attributes[1] = std::prev(it)->second.context->device;
     return SUCCESS;
@@ -286,10 +286,10 @@ ENTRY(hipPointerGetAttributes, (int *attributes, uint64_t address), NEEDS_INIT,
       get_pointer_attributes(call, attributes, address))
 ENTRY(hipMemGetInfo, (size_t *available, size_t *total), NEEDS_CONTEXT, memory_info(call, available, total))
 ENTRY(hipMalloc, (uint64_t *address, size_t bytes), NEEDS_CONTEXT, take_memory(call, address, bytes))
-ENTRY_GIVING_BACK(hipFree, (uint64_t address), NEEDS_CONTEXT, give_memory(call, address))
+ENTRY_RELEASING(hipFree, (uint64_t address), NEEDS_CONTEXT, give_memory(call, address))
 ENTRY(hipHostMalloc, (void **pointer, size_t bytes, unsigned flags), NEEDS_CONTEXT,
       take_pinned(call, pointer, bytes, flags))
-ENTRY_GIVING_BACK(hipHostFree, (void *pointer), NEEDS_CONTEXT, give_pinned(call, pointer))
+ENTRY_RELEASING(hipHostFree, (void *pointer), NEEDS_CONTEXT, give_pinned(call, pointer))
 ENTRY(hipMemcpyHtoD, (uint64_t to, const void *from, size_t bytes), NEEDS_CONTEXT,
       copy_now(call, on_device(to), on_host(from), bytes))
 ENTRY(hipMemcpyHtoDAsync, (uint64_t to, const void *from, size_t bytes, const void *stream), NEEDS_CONTEXT,
@@ -309,12 +309,12 @@ ENTRY(hipMemsetD8Async, (uint64_t address, unsigned char value, size_t count, co
 
 ENTRY(hipStreamCreateWithFlags, (const void **stream, unsigned flags), NEEDS_CONTEXT,
       create_stream(call, stream, flags))
-ENTRY_GIVING_BACK(hipStreamDestroy, (const void *stream), NEEDS_CONTEXT, destroy_stream(call, stream))
+ENTRY_RELEASING(hipStreamDestroy, (const void *stream), NEEDS_CONTEXT, destroy_stream(call, stream))
 ENTRY(hipStreamSynchronize, (const void *stream), NEEDS_CONTEXT, wait_for_stream(call, stream))
 ENTRY(hipStreamWaitEvent, (const void *stream, const void *event, unsigned), NEEDS_CONTEXT,
       let_stream_wait(call, stream, event))
 ENTRY(hipEventCreateWithFlags, (const void **event, unsigned flags), NEEDS_CONTEXT, create_event(call, event, flags))
-ENTRY_GIVING_BACK(hipEventDestroy, (const void *event), NEEDS_CONTEXT, destroy_event(call, event))
+ENTRY_RELEASING(hipEventDestroy, (const void *event), NEEDS_CONTEXT, destroy_event(call, event))
 ENTRY(hipEventRecord, (const void *event, const void *stream), NEEDS_CONTEXT, record_event(call, event, stream))
 ENTRY(hipEventQuery, (const void *event), NEEDS_CONTEXT, query_event(call, event))
 ENTRY(hipEventSynchronize, (const void *event), NEEDS_CONTEXT, wait_for_event(call, event))

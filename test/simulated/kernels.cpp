@@ -1,8 +1,8 @@
 /* kernels.cpp - the project's kernels for the simulated GPU
  *
- * Compiled once per image: -DLANES=32, -DLANES=32 -DGPU_MATRIX, -DLANES=64, and for AMD with SIMULATED_KERNELS naming
- * vmafgpu_kernels.hip. NVIDIA's images of 32 lanes both go into one library and have kernels of the same names; nothing
- * here is seen outside, and the table of kernels tells them apart.
+ * Compiled once per image: -DLANES=32, -DLANES=32 -DGPU_MATRIX, -DLANES=64, and for AMD with SIMULATED_KERNELS set to
+ * vmafgpu_kernels.hip. Both NVIDIA images with 32 lanes are in one library, and their kernels have the same names.
+ * All names are local to this file, and the table of kernels contains the image of each kernel.
  */
 #include <math.h>
 

@@ -1,8 +1,9 @@
-/* primitives.h - what the primitives of vmafgpu_kernels.cu mean on the simulated GPU
+/* primitives.h - the primitives of vmafgpu_kernels.cu for the simulated GPU
  *
  * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
- * asynchronous copies, or with -DGPU_MATRIX_16 for AMD's with their products. Include this before vmafgpu_kernels.cu,
- * whose room >>primitives says what each must do. simulated_launch() runs a kernel; see README.md.
+ * asynchronous copies, or with -DGPU_MATRIX_16 for the AMD image with matrix products. Include this before
+ * vmafgpu_kernels.cu, whose section >>primitives documents the primitives. simulated_launch() runs a kernel; see
+ * README.md.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -13,7 +14,7 @@
 #include "executor.h"
 
 #if defined(GPU_MATRIX)
-static_assert(LANES == 32, "matrix products are those of 32 lanes");
+static_assert(LANES == 32, "matrix products require 32 lanes");
 enum { SIMULATED_IMAGE = 1 };
 #else
 enum { SIMULATED_IMAGE = 0 };
@@ -22,7 +23,7 @@ enum { SIMULATED_IMAGE = 0 };
 #define GPU_FN    static inline __attribute__((unused))
 #define GPU_FAR   static __attribute__((noinline, unused))
 #define GPU_TABLE static __attribute__((unused)) const
-#ifdef SIMULATED_UNUSED /* kernels are templates, which are not compiled but by name<0>(launch) */
+#ifdef SIMULATED_UNUSED /* kernels are templates, which are only compiled if name<0>(launch) is used */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     static_assert((threads) % LANES == 0, "whole warps"); \
     template <int> static void name([[maybe_unused]] const Launch &launch)
@@ -41,7 +42,7 @@ enum { SIMULATED_IMAGE = 0 };
                                                            sizeof(Launch), simulated_run_##name); \
     static void name([[maybe_unused]] const Launch &launch)
 
-/* ---- where a thread is ---- */
+/* ---- indices and sizes ---- */
 GPU_FN uint32_t thread_index() {
     return simulated::machine.now->thread;
 }
@@ -63,10 +64,10 @@ GPU_FN uint32_t grid_x() {
 
 /* ---- barriers; shared memory ---- */
 GPU_FN void block_barrier() {
-    simulated::machine.meet(simulated::BLOCK_BARRIER);
+    simulated::machine.synchronise(simulated::BLOCK_BARRIER);
 }
 GPU_FN void warp_barrier() {
-    simulated::machine.meet(simulated::WARP_BARRIER);
+    simulated::machine.synchronise(simulated::WARP_BARRIER);
 }
 GPU_FN unsigned char *shared_memory() {
     return simulated::machine.shared;
@@ -74,12 +75,12 @@ GPU_FN unsigned char *shared_memory() {
 
 /* ---- exchange ---- */
 
-/* Every lane brings a word and may read all of them. */
+/* Each lane contributes a word. Returns the words of all lanes. */
 GPU_FN const uint32_t *simulated_exchange(simulated::Operation operation, uint32_t v) {
     simulated::Lane *const lane = simulated::machine.now;
     simulated::Warp *const warp = lane->warp;
     warp->exchange[warp->turn].word[lane->index] = v;
-    return warp->exchange[simulated::machine.meet(operation)].word;
+    return warp->exchange[simulated::machine.synchronise(operation)].word;
 }
 GPU_FN uint32_t shuffle_word(uint32_t v, uint32_t lane) {
     return simulated_exchange(simulated::SHUFFLE, v)[lane % LANES];
@@ -104,7 +105,7 @@ GPU_FN bool any_lane(bool v) {
     simulated::Warp *const warp = simulated::machine.now->warp;
     uint32_t *const any = &warp->exchange[warp->turn].any;
     *any = (warp->arrived ? *any : 0) | v;
-    simulated::machine.meet(simulated::VOTE);
+    simulated::machine.synchronise(simulated::VOTE);
     return *any != 0;
 }
 GPU_FN bool all_lanes(bool v) {
@@ -119,7 +120,7 @@ GPU_FN uint32_t first_lanes(bool v) {
 }
 template <class T> GPU_FN const T &again(const T &launch) {
     static_assert(sizeof launch > sizeof(uint64_t),
-                  "a number is a uint32_t here, else it is taken for the kernel's argument");
+                  "use a uint32_t: smaller types are mistaken for the argument of the kernel");
     return launch;
 }
 GPU_FN uint32_t again(uint32_t v) {
@@ -128,7 +129,7 @@ GPU_FN uint32_t again(uint32_t v) {
 GPU_FN uint32_t uniform(uint32_t v) {
     const uint32_t first = shuffle_word(v, 0);
     if (v != first)
-        simulated::machine.fail("uniform(%u), but lane 0 has %u", v, first);
+        simulated::machine.fail("uniform(%u), but the value of lane 0 is %u", v, first);
     return first;
 }
 
@@ -159,20 +160,20 @@ GPU_FN uint64_t load(const uint64_t *p) {
 GPU_FN Words4 load(const Words4 *p) {
     return simulated_load(p);
 }
-/* What a kernel writes that is compiled wrongly on purpose: every third sample or count off by one, sums, which are
- * rounded later, and floating point by more. */
+/* Returns a wrong value for every third store of the kernel that simulated_plant() selected. Samples and counts are off
+ * by one bit; sums, which are rounded later, and floating-point values by more. */
 template <class T> static inline T simulated_wrong(T v) {
     if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
         const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;
         reinterpret_cast<unsigned char *>(&v)[byte] ^= byte ? 16 : 1;
-        if (sizeof v == 16) /* they may be floats */
+        if (sizeof v == 16) /* may contain floats */
             reinterpret_cast<unsigned char *>(&v)[2] ^= 16;
     }
     return v;
 }
-#ifdef SIMULATED_NVIDIA /* AMD's have none */
+#ifdef SIMULATED_NVIDIA /* AMD has no surfaces */
 #define GPU_SURFACES 1
-/* Beyond the surface there is nothing at address 0. */
+/* Reads a surface. Outside of it, the read is reported as one of address 0. */
 template <class T> static inline T simulated_surface(uint64_t handle, uint32_t x, uint32_t y) {
     const auto it = simulated::surfaces.find(handle);
     const bool is_inside = it != simulated::surfaces.end() && x % sizeof(T) == 0 && x + sizeof(T) <= it->second.row &&
@@ -247,7 +248,7 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
     uint32_t r = 0;
     if (selector & 0x8888)
-        simulated::machine.fail("permute_bytes with selector %#x: byte numbers go up to 7", selector);
+        simulated::machine.fail("permute_bytes with selector %#x: bytes are numbered 0 to 7", selector);
     for (int i = 0; i < 4; i++)
         r |= static_cast<uint32_t>(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
     return r;
@@ -262,7 +263,7 @@ GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) {
 GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
     return simulated_dot(a, b >> 16 & 255, b >> 24, c);
 }
-/* Cut as AMD's are, so that what takes more bits shows. (Illegal samples do, whose results nobody looks at.) */
+/* Keeps 24 bits, as AMD GPUs do, so that larger values give wrong results. Only illegal samples may be larger. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
 }
@@ -285,8 +286,7 @@ GPU_FN float fused(float a, float b, float c) {
 GPU_FN double fused(double a, double b, double c) {
     return fma(a, b, c);
 }
-/* Wrong by one unit in the last place either way or not at all, as its argument's bits will have it: kernels must
- * stand that. */
+/* Approximate, as on a device: off by -1, 0 or 1 unit in the last place, depending on the bits of the argument. */
 GPU_FN float reciprocal(float v) {
     const uint32_t r = bits_of(1.0f / v);
     const uint32_t exponent = r >> 23 & 255;
@@ -304,7 +304,7 @@ GPU_FN float magnitude(float v) {
     return float_bits(bits_of(v) & 0x7fffffffu);
 }
 GPU_FN float smaller(float a, float b) {
-    return a == b ? float_bits(bits_of(a) | bits_of(b)) : a < b || b != b ? a : b; /* -0 is less than 0 */
+    return a == b ? float_bits(bits_of(a) | bits_of(b)) : a < b || b != b ? a : b; /* -0 is less than +0 */
 }
 GPU_FN double reciprocal(double v) {
     return reciprocal(static_cast<float>(v));
@@ -326,7 +326,7 @@ GPU_FN float square_root(float v) {
 GPU_FN double square_root(double v) {
     return sqrt(v);
 }
-/* Up to four units wrong, as its argument's bits will have it. */
+/* Approximate: off by up to four units in the last place, depending on the bits of the argument. */
 GPU_FN float reciprocal_root(float v) {
     return float_bits(bits_of(1.0f / sqrtf(v)) + (bits_of(v) * 2654435769u >> 16) % 9 - 4);
 }
@@ -356,8 +356,8 @@ template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
     memcpy(v, p, sizeof v);
 }
 
-/* ---- matrix products: of 32 bytes of a row and of a column, which are exchanged as 16 bits ---- */
-/* They are most of the work: in whole vectors, and without the sanitizers, which have nothing to find in there. */
+/* ---- matrix products of rows and columns of 32 bytes, which are exchanged as 16-bit values ---- */
+/* They take most of the time, so they are vectorised and compiled without sanitizers. */
 #define SIMULATED_PLAIN __attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
 template <class Byte>
 SIMULATED_PLAIN static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at,
@@ -378,7 +378,7 @@ simulated_product(const int16_t (&a)[32], const int16_t (&b)[32]) {
 
 #ifdef GPU_MATRIX
 
-/* ---- asynchronous copies: nothing is there before copy_wait, and what was there is gone ---- */
+/* ---- asynchronous copies: until copy_wait, the destination contains poison ---- */
 GPU_FN uint32_t shared_address(const void *p) {
     simulated::machine.check_shared(p, 1, "shared_address");
     return static_cast<uint32_t>(static_cast<const unsigned char *>(p) - simulated::machine.shared);
@@ -412,8 +412,8 @@ template <int groups> GPU_FN void copy_wait() {
     lane->copies.erase(lane->copies.begin(), lane->copies.begin() + static_cast<ptrdiff_t>(done));
 }
 
-/* ---- matrix products. Lane 4 * g + t brings words t and t + 4 of rows g and g + 8 of a and of column g of b, and
- * takes elements 2 * t and 2 * t + 1 of rows g and g + 8 of d; a row of a and a column of b are 8 words ---- */
+/* ---- matrix products. Lane 4 * g + t contributes words t and t + 4 of rows g and g + 8 of a and of column g of b, and
+ * receives elements 2 * t and 2 * t + 1 of rows g and g + 8 of d; a row of a and a column of b are 8 words ---- */
 template <class A>
 static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     simulated::Lane *const lane = simulated::machine.now;
@@ -424,7 +424,7 @@ static inline void simulated_multiply_add(int32_t (&d)[4], const uint32_t (&a)[4
         simulated_widen<A>(e.a[g + i % 2 * 8], t + i / 2 * 4, a[i]);
     simulated_widen<uint8_t>(e.b[g], t, b0);
     simulated_widen<uint8_t>(e.b[g], t + 4, b1);
-    simulated::machine.meet(simulated::MULTIPLY_ADD);
+    simulated::machine.synchronise(simulated::MULTIPLY_ADD);
     for (uint32_t i = 0; i < 4; i++) {
         const int32_t product = simulated_product(e.a[g + i / 2 * 8], e.b[2 * t + i % 2]);
         d[i] = static_cast<int32_t>(static_cast<uint32_t>(d[i]) + static_cast<uint32_t>(product));
@@ -477,7 +477,7 @@ template <int groups> GPU_FN void copy_wait() {
 
 #ifdef GPU_MATRIX_16
 
-/* ---- matrix products of 16 x 16, as AMD's are spread over 32 and over 64 lanes ---- */
+/* ---- matrix products of 16 x 16, with the layouts of AMD GPUs with 32 and 64 lanes ---- */
 enum { MATRIX_IS_SIGNED = LANES == 64 };
 typedef std::conditional<MATRIX_IS_SIGNED, int8_t, uint8_t>::type MatrixByte;
 struct MatrixSums {
@@ -503,7 +503,7 @@ GPU_FN MatrixSums multiply_add_16(const uint32_t (&x)[128 / LANES], const uint32
         simulated_widen<MatrixByte>(e.a[own], group * 128 / LANES + i, x[i]);
         simulated_widen<MatrixByte>(e.b[own], group * 128 / LANES + i, y[i]);
     }
-    simulated::machine.meet(simulated::MULTIPLY_ADD);
+    simulated::machine.synchronise(simulated::MULTIPLY_ADD);
     for (uint32_t i = 0; i < 256 / LANES; i++) {
         const int32_t product = simulated_product(e.a[group * 256 / LANES + i], e.b[own]);
         sums.row[i] = static_cast<int32_t>(static_cast<uint32_t>(sums.row[i]) + static_cast<uint32_t>(product));
@@ -517,27 +517,26 @@ GPU_FN MatrixSums multiply_add_16(const uint32_t (&x)[128 / LANES], const uint32
  * For programs that test kernels without a driver
  * ================================================================================================ */
 
-/* Runs a kernel over a grid of x, y, z blocks. NULL, or a sentence that says what went wrong. */
+/* Runs a kernel over a grid of x, y, z blocks. Returns NULL, or a message about a mistake. */
 GPU_FN const char *simulated_launch(const char *name, const uint32_t (&grid)[3], uint32_t threads,
                                     uint32_t shared_bytes, const void *launch) {
     const simulated::Kernel *const kernel = simulated::Kernel::find(name, SIMULATED_IMAGE);
-    return kernel ? simulated::machine.run(*kernel, grid, threads, shared_bytes, launch)
-                  : "there is no kernel of that name";
+    return kernel ? simulated::machine.run(*kernel, grid, threads, shared_bytes, launch) : "no such kernel";
 }
-/* Device memory, poisoned; the address is none of the host's. */
+/* Allocates device memory, filled with poison. The host must not access the address. */
 GPU_FN void *simulated_allocate(size_t bytes) {
     return reinterpret_cast<void *>(simulated::machine.memory.allocate(bytes));
 }
 GPU_FN void simulated_release(void *device) {
     simulated::machine.memory.remove(reinterpret_cast<uintptr_t>(device));
 }
-/* Where device memory is on the host, to fill it and to read it. NULL if not all those bytes are in one allocation. */
+/* Returns the host address of device memory, or NULL unless all bytes are in one allocation. */
 GPU_FN void *simulated_host(const void *device, size_t bytes) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(device);
     const simulated::Range *const range = simulated::machine.memory.find(address, bytes);
     return range ? range->host + (address - range->begin) : nullptr;
 }
-/* Lets kernels at memory of the host, under its own address. */
+/* Makes host memory accessible to kernels, at its own address. */
 GPU_FN void simulated_map(void *host, size_t bytes) {
     simulated::machine.memory.map(host, bytes);
 }

@@ -1,8 +1,9 @@
-/* reductions.cpp - tests of the sums over warps and blocks, with values that carry, and of what no picture brings about
+/* reductions.cpp - tests sums over warps and blocks with values that carry, and code paths that test pictures do not
+ * reach
  *
- * Elsewhere such sums went wrong in three ways: the halves of 64-bit values were added apart and the carries lost; a
- * warp was taken for 32 lanes where it had 64; and for 64 where it had 32. test/test_reductions.sh compiles this for
- * both lane counts, with the kernels as they are and with kernels that are broken in those ways: which must fail.
+ * test/test_reductions.sh compiles this for both lane counts, with the kernels and with three kinds of broken kernels,
+ * for which this program must fail: carries between the halves of 64-bit sums are lost; a warp of 64 lanes is treated
+ * as 32 lanes; a warp of 32 lanes is treated as 64.
  */
 #include <math.h>
 
@@ -21,7 +22,7 @@ namespace {
 #include "primitives.h"
 #include SIMULATED_KERNELS
 
-/* ---- kernels around what is tested: nothing else is compiled ---- */
+/* ---- kernels that call the tested functions; nothing else is compiled ---- */
 
 #define TEST_KERNEL(name, Launch, threads) SIMULATED_KERNEL(name, Launch, threads, threads, 1)
 
@@ -59,11 +60,11 @@ TEST_KERNEL(test_vif, VifLaunch, VMAFGPU__VIF_PLAIN_THREADS) {
     vif_plain_finish(launch.vif, 0, sums, load(launch.samples + i), reinterpret_cast<int64_t *>(shared_memory()));
 }
 
-TEST_KERNEL(of_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS) {
+TEST_KERNEL(test_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS) {
     vmafgpu_adm_rows<0>(launch);
 }
 
-TEST_KERNEL(of_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THREADS) {
+TEST_KERNEL(test_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THREADS) {
     vmafgpu_cambi_order<0>(launch);
 }
 
@@ -86,7 +87,7 @@ TEST_KERNEL(test_tridiagonalise, EigenLaunch, LANES) {
         store(launch.lines + SPEED_SIDE + lane, m.e[lane]);
 }
 
-/* ---- their memory ---- */
+/* ---- memory of the kernels ---- */
 
 template <class T> class Array {
   public:
@@ -110,8 +111,8 @@ template <class T> class Array {
 
 void run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t shared_bytes, const void *launch) {
     const uint32_t grid[3] = { blocks, 1, 1 };
-    const char *const sentence = simulated_launch(kernel, grid, threads, shared_bytes, launch);
-    CHECK_STR(sentence ? sentence : "", "");
+    const char *const message = simulated_launch(kernel, grid, threads, shared_bytes, launch);
+    CHECK_STR(message ? message : "", "");
 }
 
 simulated::Random source = { 20 };
@@ -127,7 +128,7 @@ uint64_t alternate(uint32_t i, int64_t even, int64_t odd) {
     return static_cast<uint64_t>(i % 2 ? odd : even);
 }
 
-/* The i-th value of the warps, by lane: so that low halves carry, or that a lane taken twice or left out shows. */
+/* The value of lane i, over all warps. Low halves carry, or lanes that are added twice or not at all change the sum. */
 const struct Pattern {
     const char *name;
     uint64_t (*value)(uint32_t i);
@@ -153,7 +154,7 @@ const struct Pattern {
 
 enum { BLOCKS = 2, WARPS = 2, ALL = BLOCKS * WARPS * LANES };
 
-/* Every lane has the total of its warp. */
+/* Checks that every lane receives the total of its warp. */
 template <class Value> void check_warps(Value value) {
     Array<uint64_t> values(ALL), sums(ALL);
     Array<uint32_t> word_sums(ALL), ors(ALL);
@@ -193,7 +194,7 @@ void test_warps_all() {
 
 /* ---- sums over blocks ---- */
 
-/* What a thread brings at most is what the kernels promise; blocks together pass 2^32. */
+/* Values are up to the documented maximum per thread. The sum over the blocks exceeds 2^32. */
 void test_motion_blocks() {
     enum { GRID = 20, THREADS = VMAFGPU__MOTION_THREADS, COUNT = GRID * THREADS };
     static const uint32_t most = 28 * 65535;
@@ -204,7 +205,8 @@ void test_motion_blocks() {
         int64_t expected = 1;
         snprintf(test_where, sizeof test_where, "%d lanes, motion of blocks, way %d", LANES, way);
         for (uint32_t i = 0; i < COUNT; i++) {
-            /* all; every other one; by chance; those of the first lane of a block; none of its last warp */
+            /* way 0: all threads; 1: every other one; 2: random values; 3: first thread of a block; 4: not the last
+             * warp */
             const bool is_in = way == 0 || way == 2 || (way == 1 && i % 2) || (way == 3 && i % THREADS == 0) ||
                                (way == 4 && i % THREADS < THREADS - LANES);
             values[i] = is_in ? way == 2 ? source.below(most) : most : 0;
@@ -220,8 +222,8 @@ void test_motion_blocks() {
     }
 }
 
-/* A thread has eight samples, a logarithm is below 2^19, a numerator's term below 2^15 on either side, noise below
- * 2^31. */
+/* Values are up to the maximum per thread, which has eight samples: logarithms are below 2^19, terms of a numerator
+ * below 2^15 in magnitude, noise below 2^31. */
 void test_vif_blocks() {
     enum { GRID = 5, THREADS = VMAFGPU__VIF_PLAIN_THREADS, COUNT = GRID * THREADS };
     for (int way = 0; way < 5; way++) {
@@ -263,7 +265,7 @@ void test_vif_blocks() {
     }
 }
 
-/* Rows in any number: none for the last waves, or for some of their lanes. */
+/* Numbers of rows for which the last warps, or some of their lanes, have no row. */
 void check_rows(int rows, const Pattern &pattern) {
     enum { SUMS = VMAFGPU__ADM_ROW_SUMS, SCALES = VMAFGPU__SCALES };
     const uint32_t grid[3] = { SUMS, SCALES, 1 };
@@ -292,8 +294,8 @@ void check_rows(int rows, const Pattern &pattern) {
             expected[s][k] += static_cast<uint64_t>(static_cast<int64_t>(v + half) >> shift);
         }
     }
-    const char *const sentence = simulated_launch("of_adm_rows", grid, VMAFGPU__ADM_ROW_THREADS, 0, &launch);
-    CHECK_STR(sentence ? sentence : "", "");
+    const char *const message = simulated_launch("test_adm_rows", grid, VMAFGPU__ADM_ROW_THREADS, 0, &launch);
+    CHECK_STR(message ? message : "", "");
     for (int s = 0; s < SCALES; s++) {
         const vmafgpu__adm_sums &got = sums[0].adm[s];
         for (int k = 0; k < 3; k++) {
@@ -311,48 +313,50 @@ void test_rows() {
     enum { THREADS = VMAFGPU__ADM_ROW_THREADS };
     size_t next = 0;
     for (const int rows : { 1, LANES - 1, LANES + 1, THREADS - LANES, THREADS + 1, 4 * THREADS + LANES + 1 })
-        for (int i = 0; i < 4; i++) /* each pattern comes with one number of rows or another */
+        for (int i = 0; i < 4; i++) /* cycles through the patterns */
             check_rows(rows, patterns[next++ % (sizeof patterns / sizeof patterns[0])]);
 }
 
-/* ---- waves that lack lanes ---- */
+/* ---- incomplete warps ---- */
 
-/* No block has such waves: sizes of blocks are constants, multiples of both lane counts, as GPU_KERNEL() sees to.
- * The loops over block_threads() / LANES warps rely on it. */
+/* Sizes of blocks are multiples of both lane counts, which GPU_KERNEL() enforces. Loops over block_threads() / LANES
+ * warps depend on it. */
 static_assert(VMAFGPU__IMPORT_THREADS % 64 == 0 && VMAFGPU__MOTION_THREADS % 64 == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % 64 == 0 && VMAFGPU__ADM_THREADS % 64 == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % 64 == 0,
-              "blocks of whole waves");
+              "blocks consist of whole warps");
 
 void test_whole_waves() {
     const uint32_t grid[3] = { 1, 1, 1 };
     const WarpLaunch launch = {};
-    snprintf(test_where, sizeof test_where, "%d lanes, half a wave", LANES);
+    snprintf(test_where, sizeof test_where, "%d lanes, incomplete warps", LANES);
     for (const uint32_t threads : { LANES / 2, LANES + 1, LANES + LANES / 2 }) {
-        const char *const sentence = simulated_launch("test_warps", grid, threads, 0, &launch);
-        CHECK_HAS(sentence ? sentence : "", "is not possible");
+        const char *const message = simulated_launch("test_warps", grid, threads, 0, &launch);
+        CHECK_HAS(message ? message : "", "is not possible");
     }
 }
 
 } /* namespace */
 
-/* ---- a sum in an order ---- */
+/* ---- a sum in a fixed order ---- */
 
-/* The i-th c-value: what decides is how many are alike, and how large and how small they are. */
+/* The i-th c-value of cambi. The cases differ in the number of equal values and in the range of values. */
 const struct Content {
     const char *name;
     double (*value)(uint32_t i, double chance);
 } contents[] = {
     { "random values", [](uint32_t, double chance) { return chance * 2097152; } },
     { "mostly zeros", [](uint32_t i, double chance) { return i % 3 ? 0 : chance * 2097152; } },
-    { "a few different ones", [](uint32_t i, double) { return i * 2654435769u % 5 * 6000.0; } },
-    { "large and small ones", [](uint32_t i, double chance) { return i % 2 ? 3200000 + chance * 8 : 1 + chance * 7; } },
-    { "of every size", [](uint32_t i, double chance) { return ldexp(1 + chance, static_cast<int>(i % 23)); } },
+    { "few different values", [](uint32_t i, double) { return i * 2654435769u % 5 * 6000.0; } },
+    { "large and small values",
+      [](uint32_t i, double chance) { return i % 2 ? 3200000 + chance * 8 : 1 + chance * 7; } },
+    { "values of all magnitudes",
+      [](uint32_t i, double chance) { return ldexp(1 + chance, static_cast<int>(i % 23)); } },
     { "rising", [](uint32_t i, double) { return i * 3.5; } },
     { "falling", [](uint32_t i, double) { return (100000 - i) * 3.5; } },
 };
 
-/* What the reference does: the `top` largest to the front, and their sum. */
+/* As in libvmaf: moves the `top` largest values to the front and returns their sum. */
 double select_and_add(float *values, int64_t n, int64_t top) {
     double sum = 0;
     int64_t left = 0, right = n - 1;
@@ -397,10 +401,10 @@ void check_order(const Content &content, int width, int height, int64_t top) {
     launch.scale[3].width = width;
     launch.scale[3].height = height;
     launch.scale[3].top = top;
-    const char *const sentence = simulated_launch(
-        "of_cambi_order", grid, VMAFGPU__CAMBI_ORDER_THREADS,
+    const char *const message = simulated_launch(
+        "test_cambi_order", grid, VMAFGPU__CAMBI_ORDER_THREADS,
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4, &launch);
-    CHECK_STR(sentence ? sentence : "", "");
+    CHECK_STR(message ? message : "", "");
     const double sum = select_and_add(expected.data(), static_cast<int64_t>(count), top);
     CHECK_INT(sums[0].cambi[1].top[1][3], static_cast<int64_t>(sum * 16777216));
     CHECK_INT(memcmp(&values[0], expected.data(), count * sizeof(float)), 0);
@@ -415,17 +419,17 @@ void test_order() {
     }
 }
 
-/* ---- a matrix of which a step has nothing to do ---- */
+/* ---- a matrix with a column of zeros ---- */
 
-/* One place of a block is related to no other one, so that one column is zeros below the diagonal. Where it stands
- * changes no bit of the others' part. */
-std::vector<float> tridiagonal(const std::vector<float> &square, uint32_t apart) {
+/* Tridiagonalises a matrix in which row and column `isolated` are 0 except on the diagonal. The position of that row
+ * does not change any bit of the result for the others. */
+std::vector<float> tridiagonal(const std::vector<float> &square, uint32_t isolated) {
     Array<float> matrix(SPEED_SQUARE), lines(2 * SPEED_SIDE);
     for (uint32_t y = 0; y < SPEED_SIDE; y++) {
         for (uint32_t x = 0; x < SPEED_SIDE; x++) {
-            const bool is_apart = y == apart || x == apart;
-            const uint32_t row = y - (y > apart), column = x - (x > apart);
-            matrix[y * SPEED_SIDE + x] = !is_apart ? square[row * (SPEED_SIDE - 1) + column] : x == y ? 3.0f : 0.0f;
+            const bool is_isolated = y == isolated || x == isolated;
+            const uint32_t row = y - (y > isolated), column = x - (x > isolated);
+            matrix[y * SPEED_SIDE + x] = !is_isolated ? square[row * (SPEED_SIDE - 1) + column] : x == y ? 3.0f : 0.0f;
         }
     }
     const EigenLaunch launch = { matrix.device, lines.device };
@@ -459,7 +463,7 @@ int main() {
     test_whole_waves();
     for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
         simulated_order(order, 7);
-        if (test_failed == 0) /* it goes on until its counts fit, which they never do where sums are wrong */
+        if (test_failed == 0) /* with wrong sums, the kernel might not end */
             test_order();
     }
     return test_end();

@@ -1,7 +1,7 @@
-/* simulated.h - how tests steer the simulated GPU
+/* simulated.h - functions for tests that control the simulated GPU
  *
- * The library is opened twice: by vmafgpu.h through config.gpu.driver_path, and by the test, which keeps it open and
- * finds these functions with dlsym() (simulated_find() does that). All may be called from any thread at any time.
+ * The library is loaded twice: by vmafgpu.h (config.gpu.driver_path) and by the test, which keeps it loaded and finds
+ * these functions with simulated_find(). All functions are thread-safe.
  *
  *     void *library = dlopen("libsimulated_cuda32.so", RTLD_NOW);
  *     simulated_gpu gpu;
@@ -9,7 +9,7 @@
  *     gpu.reset();
  *     gpu.fail("cuMemAlloc_v2", 1, 2);
  *
- * Entry points are called by the names that they have in the library: CUDA's or HIP's.
+ * Entry points are identified by their CUDA or HIP names.
  */
 #ifndef SIMULATED_H
 #define SIMULATED_H
@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Live objects. */
+/* Kinds of objects, for simulated_live(). */
 enum {
     SIMULATED_CONTEXTS,
     SIMULATED_MODULES,
@@ -30,67 +30,66 @@ enum {
     SIMULATED_KINDS
 };
 
-/* The order in which blocks, warps and lanes run. A missing barrier shows in one of them. */
+/* The order in which blocks, warps and lanes run. A missing barrier gives wrong results in at least one of them. */
 enum { SIMULATED_FORWARD, SIMULATED_REVERSED, SIMULATED_SHUFFLED };
 
-/* When work in streams runs; always in a legal order. */
+/* When the work of streams runs. The order is always legal. */
 enum {
-    SIMULATED_LAZY,   /* when it is waited for, and only what that needs */
-    SIMULATED_EAGER,  /* when it is submitted, if nothing holds it back */
-    SIMULATED_OLDEST, /* when something is waited for: in the order of submission, until that is done */
-    SIMULATED_NEWEST, /* the same, from the stream with the latest work */
-    SIMULATED_MIXED   /* the same, from streams by chance */
+    SIMULATED_LAZY,   /* when it is waited for, with the work that it depends on */
+    SIMULATED_EAGER,  /* when it is submitted, after the work that it depends on */
+    SIMULATED_OLDEST, /* when a call waits: in order of submission, until the call can return */
+    SIMULATED_NEWEST, /* as OLDEST, from the stream with the latest work */
+    SIMULATED_MIXED   /* as OLDEST, from random streams */
 };
 
-/* What can be set, and its default. */
+/* Properties for simulated_set(), and their defaults. */
 enum {
     SIMULATED_DEVICES,         /* 2 */
-    SIMULATED_CAPABILITY,      /* CUDA: 80; with 64 lanes 75. HIP: a target, by the number that code objects have for
-                                   it (EF_AMDGPU_MACH): 0x41, a gfx1100; with 64 lanes 0x4c, a gfx942 */
+    SIMULATED_CAPABILITY,      /* CUDA: 80 (64 lanes: 75); HIP: EF_AMDGPU_MACH of a target, 0x41 (64 lanes: 0x4c) */
     SIMULATED_MULTIPROCESSORS, /* 4 */
-    SIMULATED_DEVICE_MEMORY,   /* bytes of each device, 1 GiB */
-    SIMULATED_DOUBLE_RATIO,    /* single to double precision, 2; CUDA only */
-    SIMULATED_SHARED_MEMORY,   /* bytes of a block at most, 101376; HIP: 65536 */
+    SIMULATED_DEVICE_MEMORY,   /* bytes per device, 1 GiB */
+    SIMULATED_DOUBLE_RATIO,    /* ratio of single to double precision throughput, 2; CUDA only */
+    SIMULATED_SHARED_MEMORY,   /* maximum bytes per block, 101376; HIP: 65536 */
     SIMULATED_PROPERTIES
 };
 
 /* name, result, arguments */
 #define SIMULATED_FUNCTIONS(X) \
-    /* As after loading: no object, no count, no order, no fault, default properties. */ \
+    /* Resets everything to the state after loading: objects, counts, orders, faults, properties. */ \
     X(reset, void, (void)) \
     X(set, void, (int property, long long value)) \
     X(set_order, void, (int blocks, int streams, uint64_t seed)) \
-    /* The n-th call from now of this entry point (NULL: of any) returns `error`, once; n = 0: none. What gives \
-     * something back does so all the same. */ \
+    /* Makes the n-th next call of this entry point (NULL: of any) return `error`, once; n = 0: none. Entry points \
+     * that release objects release them anyway. */ \
     X(fail, void, (const char *entry, long n, int error)) \
-    /* From the n-th call from now on, every call returns `error`: the device is lost. n = 0: it is not. */ \
+    /* Loses the device: from the n-th next call on, every call returns `error`. n = 0 ends this. */ \
     X(lose, void, (long n, int error)) \
-    /* The same for calls that work on the current device, if it is this one: that one is lost. */ \
+    /* Loses one device: counts calls while this device is current, and makes them fail. */ \
     X(lose_device, void, (int device, long n, int error)) \
-    /* Calls of this entry point do not begin until simulated_hold(NULL). */ \
+    /* Blocks calls of this entry point until simulated_hold(NULL). */ \
     X(hold, void, (const char *entry)) \
-    /* How many calls wait for that. */ \
+    /* Returns the number of calls that are blocked. */ \
     X(held, long, (void)) \
-    /* The entry point that fail() or lose() has hit first since; "" if none. */ \
+    /* Returns the first entry point that has failed because of fail() or lose(), or "". */ \
     X(hit, const char *, (void)) \
-    /* Calls of an entry point since reset(); NULL: of all. */ \
+    /* Returns the number of calls of an entry point (NULL: of all) since reset(). */ \
     X(calls, long, (const char *entry)) \
-    /* Objects that were not given back, also those whose context is gone. Contexts, which are \
-     * CUDA's: retains and creations. */ \
+    /* Returns the number of objects that were not released, also in contexts that have ended. For contexts (CUDA \
+     * only): the number of retains and creations that were not undone. */ \
     X(live, long, (int kind)) \
-    /* Bytes of device memory, of all devices. */ \
+    /* Returns the number of allocated bytes of device memory, on all devices. */ \
     X(live_bytes, long long, (void)) \
-    /* The first mistake since reset(): a sentence; "" if none. Mistakes are those of kernels and misuse of the API; \
-     * not what the test itself asked for, and no lack of memory. */ \
+    /* Returns a message about the first mistake since reset(), or "". Mistakes are errors of kernels and misuse of \
+     * the API, but not failures that the test requested, and not lack of memory. */ \
     X(report, const char *, (void)) \
     X(mistakes, long, (void)) \
-    /* Kernel launches that ran. */ \
+    /* Returns the number of launches that have run. */ \
     X(launches, long, (void)) \
-    /* Work submitted that has not run. */ \
+    /* Returns the number of submitted work items that have not run. */ \
     X(pending, long, (void)) \
-    /* Reading these bytes of device or pinned memory is a mistake from now on, or is none any more. */ \
+    /* Makes reads of these bytes of device or pinned memory a mistake, or allows them again. */ \
     X(forbid, void, (uint64_t address, size_t bytes, int is_forbidden)) \
-    /* From now on, what the kernel of that name stores or adds is off by a bit. NULL: no kernel is. */ \
+    /* Makes a kernel store or add wrong values. NULL ends this. */ \
     X(plant, void, (const char *kernel)) \
     X(lanes, int, (void))
 
@@ -110,7 +109,7 @@ SIMULATED_FUNCTIONS(SIMULATED_DECLARE)
 }
 #endif
 
-/* 1 if the library has all of them. */
+/* Finds the functions. Returns 1 if the library has all of them. */
 static inline int simulated_find(void *library, simulated_gpu *gpu) {
     void *symbol;
 #define SIMULATED_LOOK_UP(name, type, arguments) \

@@ -1,13 +1,14 @@
-/* The integers behind the scores, of both backends: this file looks inside, so that it has the implementation. */
+/* Tests that need internals of the library: this file contains the implementation. Compares the integer sums of the
+ * backends, and tests the self-test, uncertain sums and kernel containers. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../../vmafgpu.h"
 #include "gpu.h"
 #include "../lzma.h"
 
-/* ---- CAMBI's sums ---- */
+/* ---- sums of cambi ---- */
 
-/* Squares of two values, as flat as it takes to be marked and as many as it takes to count much, and others strewn over
- * them, of which some hardly count: the largest sums that there can be. */
+/* Fills a film with flat squares of two values, which give large contrasts, and scatters other values over them. The
+ * sums of cambi become as large as possible. */
 static void cover_with_squares(film *f) {
     const int depth = f->clip.depth, width = f->clip.width;
     for (int i = 0; i < 2 * f->clip.frames * f->clip.height; i++) {
@@ -28,8 +29,9 @@ static void cover_with_squares(film *f) {
     }
 }
 
-/* The sums of cambi with up to eight sets of options, separated by '|', from the GPU, all pairs at once, and from the
- * CPU, one by one; some of them of at least 2^`least` units. what: NULL: squares. */
+/* Compares the sums of cambi from the GPU and the CPU, for up to eight sets of options, separated by '|'. The largest
+ * sum must be at least 2^`least`, or 0 if `least` is negative. `what` is the content of the film, or NULL for
+ * squares. */
 static void check_cambi(gpu *g, const char *what, int width, int height, int depth, int frames, const char *options,
                         int batch, int least) {
     enum { MOST = 8, FRAMES = 8 };
@@ -107,7 +109,7 @@ void test_v1_cambi(gpu *g) {
         const char *options;
         int batch, least;
     } cases[] = {
-        /* depths, odd sizes, batches that are full and not */
+        /* depths, odd sizes, full and incomplete batches */
         { "bands+same", 320, 240, 8, 3, "", 2, 40 },
         { "bands+same", 331, 217, 9, 2, "", 1, 40 },
         { "bands+same", 257, 243, 10, 5, "", 5, 40 },
@@ -117,10 +119,10 @@ void test_v1_cambi(gpu *g) {
         { NULL, 250, 333, 14, 1, "", 1, 40 },
         { NULL, 320, 251, 16, 2, "", 2, 40 },
         { "noise+same", 320, 240, 10, 1, "", 1, -1 },
-        /* as small as it gets: one side is not */
+        /* the smallest width or height */
         { NULL, 216, 48, 10, 1, "", 1, 30 },
         { NULL, 48, 216, 8, 1, "", 1, 30 },
-        /* options: those of the models, selection, contrasts, what is visible, sizes */
+        /* options: those of the models, selected pixels, contrasts, visibility thresholds, sizes */
         { NULL, 320, 240, 10, 2, "cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:cambi_max_val=17", 2, 40 },
         { NULL, 400, 300, 10, 1, "topk=0.0001|topk=0.01|topk=0.2|topk=1", 1, 40 },
         { "bands+same", 320, 240, 10, 2, "cambi_topk=0.3|topk=0.9", 2, 40 },
@@ -134,14 +136,14 @@ void test_v1_cambi(gpu *g) {
         { "bands+mix", 401, 303, 8, 2, "full_ref=true:src_width=480:src_height=320", 2, 40 },
         { NULL, 401, 303, 10, 1, "full_ref=true:enc_width=301:enc_height=203:src_width=333:src_height=251:topk=0.1", 1,
           40 },
-        /* sums that a double does not hold */
+        /* sums that a double does not represent exactly */
         { NULL, 1024, 640, 10, 1, "window_size=127:topk=1", 1, 53 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_cambi(g, cases[i].what, cases[i].width, cases[i].height, cases[i].depth, cases[i].frames,
                     cases[i].options, cases[i].batch, cases[i].least);
     }
-    /* Blocks, warps and lanes in other orders. */
+    /* other execution orders of blocks, warps and lanes */
     for (int order = SIMULATED_REVERSED; g->is_simulated && order <= SIMULATED_SHUFFLED; order++) {
         g->sim.set_order(order, SIMULATED_LAZY, (uint64_t)order);
         check_cambi(g, NULL, 257, 203, 10, 2, "topk=0.1|max_log_contrast=3", 2, 40);
@@ -149,7 +151,7 @@ void test_v1_cambi(gpu *g) {
     }
 }
 
-/* ---- the integers behind the scores ---- */
+/* ---- sums of vif, adm and motion ---- */
 
 static void check_sums(const vmafgpu__plan *plan, const vmafgpu__sums *got, const vmafgpu__sums *expected) {
     for (int k = 0; k < 2; k++)
@@ -176,7 +178,7 @@ static void check_sums(const vmafgpu__plan *plan, const vmafgpu__sums *got, cons
     }
 }
 
-/* The sums of each pair of a film from one backend. */
+/* Computes the sums of each pair of a film with one backend. Returns 0 on failure. */
 static int sums_of(const film *f, const vmafgpu_config *config, vmafgpu__plan *plan, vmafgpu__sums *sums) {
     vmafgpu *v = open_checked(config);
     if (!v)
@@ -197,7 +199,7 @@ static int sums_of(const film *f, const vmafgpu_config *config, vmafgpu__plan *p
     return 1;
 }
 
-/* The sums of a film's pairs, at most three, from the GPU and from the CPU. */
+/* Compares the sums of the GPU and the CPU for a film of at most three pairs. */
 static void check_sums_of(gpu *g, const char *what, const film *f, int selected, int batch) {
     enum { FRAMES = 3 };
     vmafgpu__sums got[FRAMES], expected[FRAMES];
@@ -223,7 +225,7 @@ static void check_generated_sums(gpu *g, const char *what, int width, int height
     film_free(&f);
 }
 
-/* The largest values that there are inside: these wrapped elsewhere where a quarter of the range did not. */
+/* Noise over the full range of values, which gives the largest intermediate values. */
 void test_noise(gpu *g) {
     static const int depths[] = { 8, 10, 12, 16 };
     for (int width = 33; width <= 65; width++) {
@@ -252,8 +254,8 @@ void test_sums(gpu *g) {
     }
 }
 
-/* Sizes at which the last tile of a row or column is nearly empty: of its block the last waves, or the last lanes of a
- * wave, have nothing but what is outside the frame, and must add nothing. */
+/* Sizes for which the last tile of a row or column is nearly empty. Warps and lanes that are completely outside the
+ * frame must add nothing. */
 void test_partial(gpu *g) {
     static const int widths[] = { VMAFGPU__VIF_TILE_WIDTH + 1, VMAFGPU__VIF_TILE_WIDTH + 8,
                                   VMAFGPU__MOTION_TILE_WIDTH + 1, VMAFGPU__MOTION_TILE_WIDTH + 6 },
@@ -271,7 +273,7 @@ typedef struct tested {
     vmafgpu_layout layout;
     int arithmetic;
     const char *features;              /* "name options|name options" */
-    int max_edit_size, map_block_size; /* with the default model, too */
+    int max_edit_size, map_block_size; /* if not 0, the default model is also used */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text,
@@ -307,10 +309,10 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     return config;
 }
 
-/* What a small picture does not show: kernels that only look for illegal samples find none where there are none, the
- * last of cambi's is for sums from 2^53 on, luma may be copied wrongly where nobody looks at it, of SpEED's ways to
- * read chroma one is used, and nothing is committed. */
-static int is_shown(const char *kernel, const tested *t) {
+/* Whether the self-test can notice that a kernel computes wrong values. Exceptions: the check for illegal samples, as
+ * the picture has none; cambi_order, for sums from 2^53 on; import, if luma is not used; variants of speed_low that are
+ * not used; edit_patch, as nothing is committed. */
+static int is_detectable(const char *kernel, const tested *t) {
     const int is_speed = !strncmp(t->features, "speed", 5);
     const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
     return strcmp(kernel, "vmafgpu_interface_2") && strncmp(kernel, "vmafgpu_speed_check", 19) &&
@@ -320,7 +322,7 @@ static int is_shown(const char *kernel, const tested *t) {
             (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
 }
 
-/* With each of a context's kernels compiled wrongly in turn: that is found at open, and said. */
+/* Makes each kernel of a context compute wrong values in turn. vmafgpu_open() must report it. */
 static void check_planted(gpu *g, const tested *t) {
     film f = film_make("texture+mix", t->width, t->height, t->depth, 1, 7);
     vmafgpu_feature_config features[8];
@@ -341,7 +343,7 @@ static void check_planted(gpu *g, const tested *t) {
     for (int i = 0; i < count && g->is_simulated; i++) {
         const char *name = list[i].name;
         vmafgpu_config planted = config;
-        if (!is_shown(name, t))
+        if (!is_detectable(name, t))
             continue;
         where("self-test with a wrong %s, %d bits, layout %d, arithmetic %d", name, t->depth, t->layout, t->arithmetic);
         g->sim.plant(name);
@@ -383,7 +385,7 @@ void test_self_test(gpu *g) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_planted(g, &cases[i]);
     {
-        /* AUTO scores on the CPU; who does not want to know is not told. */
+        /* AUTO falls back to the CPU; with skip_self_test the wrong kernel is not noticed */
         film f = film_make("texture+mix", 48, 40, 8, 2, 7);
         vmafgpu_config config = gpu_config(g, &f);
         scores expected = cpu_score(&f, &config), got;
@@ -414,11 +416,11 @@ void test_self_test(gpu *g) {
     }
 }
 
-/* ---- sums and pixels in doubt ---- */
+/* ---- uncertain sums and pixels ---- */
 
-/* All sums as if they were in doubt. What is left of that is added up again in libvmaf's order: all terms of all
- * sums, or, where sums may be settled, none; ANY of them in between. */
-enum { ANY = -1, SETTLED, IN_ORDER };
+/* Treats all sums as uncertain. Sums that a second pass does not decide are recomputed in the order of libvmaf: all
+ * sums (IN_ORDER), none (DECIDED), or some (ANY). */
+enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {
     film f = film_make(what, width, height, depth, 2, 3);
@@ -453,8 +455,8 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
     film_free(&f);
 }
 
-/* Squares of words whose sum gets beyond what doubles have exactly; then come small odd ones, which large ones are
- * not. */
+/* Squares of 16-bit samples whose sum exceeds the exact range of a double, followed by small odd squares, whose
+ * addition is rounded. */
 static void check_rounded_squares(gpu *g) {
     enum { COUNT = 2404 * 2101 };
     film f = film_make("noise+invert", 2404, 2101, 16, 1, 3);
@@ -483,7 +485,7 @@ static void check_rounded_squares(gpu *g) {
     film_free(&f);
 }
 
-/* Pixels in doubt: some, or more of them than can be listed. */
+/* Uncertain pixels of ciede: some, or more than the list holds. */
 static void check_colours(gpu *g, int all_over) {
     static const unsigned char colours[][6] = { /* luma of both frames, Cb, Cr */
                                                 { 145, 152, 38, 34, 70, 77 },     { 72, 68, 62, 54, 81, 80 },
@@ -500,7 +502,7 @@ static void check_colours(gpu *g, int all_over) {
     config.features = features;
     config.feature_count = config.features_only = 1;
     config.gpu.batch = 2;
-    where("colours in doubt%s", all_over ? ", all over the picture" : "");
+    where("uncertain colours%s", all_over ? " in every pixel" : "");
     for (int i = 0; i < 2; i++) {
         const vmafgpu_frame frame = film_frame(&f, 0, i ? CLIP_DISTORTED : CLIP_REFERENCE);
         for (int n = 0; n < 80 * 60; n++) {
@@ -531,13 +533,13 @@ static void check_colours(gpu *g, int all_over) {
     film_free(&f);
 }
 
-void test_doubts(gpu *g) {
+void test_uncertain(gpu *g) {
     check_in_order(g, IN_ORDER, "texture+mix", 83, 61, 8, "float_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 10, "float_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "blocks+stretch", 190, 177, 8, "float_ms_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "flat+faint", 64, 48, 16, "float_ssim", "scale=2");
-    check_in_order(g, IN_ORDER, "noise+mix", 640, 470, 8, "float_ssim", "scale=1"); /* more than one strip */
-    check_in_order(g, SETTLED, "noise+mix", 640, 470, 8, "float_ssim", "enable_lcs=true:scale=1");
+    check_in_order(g, IN_ORDER, "noise+mix", 640, 470, 8, "float_ssim", "scale=1"); /* several strips */
+    check_in_order(g, DECIDED, "noise+mix", 640, 470, 8, "float_ssim", "enable_lcs=true:scale=1");
     check_in_order(g, ANY, "blocks+stretch", 190, 177, 10, "float_ms_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 16, "float_moment", NULL);
     check_in_order(g, IN_ORDER, "noise+invert", 640, 470, 16, "float_psnr", NULL);
@@ -546,7 +548,7 @@ void test_doubts(gpu *g) {
     check_colours(g, 1);
 }
 
-/* ---- containers: which blob is taken ---- */
+/* ---- containers: the choice of kernels ---- */
 
 static void put_blob(unsigned char *container, size_t *at, int i, const char *target, const void *data, size_t size) {
     unsigned char *entry = container + 24 + 32 * i, *stream = container + *at;
@@ -558,7 +560,8 @@ static void put_blob(unsigned char *container, size_t *at, int i, const char *ta
     *at += packed;
 }
 
-/* Kernels for the simulated GPU: a text for CUDA, the head of a code object for HIP; or what no driver takes. */
+/* Writes kernels for the simulated GPU: a text for CUDA, the header of a code object for HIP. Unless is_good, the
+ * driver rejects them. Returns their size. */
 static size_t sim_kernels(const gpu *g, int is_good, char *out) {
     static const unsigned char elf[20] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0 };
     memset(out, 0, 128);
@@ -577,23 +580,23 @@ static size_t sim_kernels(const gpu *g, int is_good, char *out) {
 void test_containers(gpu *g) {
     static const struct {
         const char *name;
-        const char *good, *bad; /* targets, in this order; '*' is the device's own */
-        const char *words;      /* NULL: one is taken */
+        const char *good, *bad; /* targets, in this order; '*' is the target of the device */
+        const char *words;      /* part of the message, or NULL if the device can be used */
     } cases[] = {
-        { "only the own", "*", "", NULL },
-        { "the own among others", "*", "sm_70 sm_75 sm_90 sm_120 gfx900 gfx1201 ptx_75", NULL },
-        { "machine code that is refused, and PTX", "ptx_75", "*", NULL },
-        { "PTX for later", "ptx_121", "", "its targets are ptx_121" },
-        { "of others", "sm_90 gfx900", "", "has no kernels for this device (" },
-        { "nothing", "", "", "its targets are none" },
-        { "what the driver refuses", "", "*", " of config.gpu.kernels: driver rejects the kernels (" },
-        { "names that are none", "sm_ sm ptx_ ptx gfx sm_-8 sm_99999999999", "", "has no kernels for this device" },
+        { "target of the device only", "*", "", NULL },
+        { "target of the device among others", "*", "sm_70 sm_75 sm_90 sm_120 gfx900 gfx1201 ptx_75", NULL },
+        { "rejected machine code, and PTX", "ptx_75", "*", NULL },
+        { "PTX for newer devices", "ptx_121", "", "its targets are ptx_121" },
+        { "targets of other devices", "sm_90 gfx900", "", "has no kernels for this device (" },
+        { "no targets", "", "", "its targets are none" },
+        { "kernels that the driver rejects", "", "*", " of config.gpu.kernels: driver rejects the kernels (" },
+        { "invalid targets", "sm_ sm ptx_ ptx gfx sm_-8 sm_99999999999", "", "has no kernels for this device" },
     };
     film f;
     vmafgpu_config config;
     scores expected;
     if (!g->is_simulated) {
-        test_skip("containers: kernels that are a text");
+        test_skip("containers: the driver is not a simulated one");
         return;
     }
     f = film_make("texture+mix", 40, 36, 8, 2, 95);
@@ -612,7 +615,7 @@ void test_containers(gpu *g) {
         where("container: %s", cases[c].name);
         if (g->is_hip && strstr(cases[c].name, "PTX"))
             continue;
-        for (int pass = 0; pass < 2; pass++) { /* first how many there are */
+        for (int pass = 0; pass < 2; pass++) { /* the first pass counts the entries */
             int i = 0;
             for (int k = 0; k < 2; k++) {
                 char words[128], image[128];
@@ -642,7 +645,7 @@ void test_containers(gpu *g) {
             scores_free(&got);
         }
         vmafgpu_close(v);
-        /* Some bit is wrong, some byte is missing. */
+        /* wrong bits and truncated containers */
         for (size_t n = 16; !cases[c].words && n < at && count == 1; n += 7) {
             v = NULL;
             container[n] ^= 8;

@@ -1,17 +1,18 @@
-/* What is measured by itself, on the GPU: the CPU's bits, in every layout, memory and order of calls. */
+/* Compares standalone features (psnr, ciede, float_* and others) of the GPU with those of the CPU, bit for bit. Covers
+ * every layout, kind of memory and order of calls. */
 #include "gpu.h"
 
 enum { MOST_FEATURES = 14 };
 
-typedef struct measured {
+typedef struct standalone_case {
     const char *what;
     int width, height, depth, chroma, frames;
     storage how;
     int batch, subsample;
     const char *features; /* "name options|name options" */
-} measured;
+} standalone_case;
 
-/* Splits the text, which it takes apart; how many there are. */
+/* Splits a list of features in place. Returns the number of features. */
 static int list_features(char *text, vmafgpu_feature_config *features) {
     int count = 0;
     memset(features, 0, MOST_FEATURES * sizeof *features);
@@ -31,8 +32,8 @@ static int list_features(char *text, vmafgpu_feature_config *features) {
     return count;
 }
 
-static vmafgpu_config measured_config(const gpu *g, const film *f, const measured *m, char *text,
-                                      vmafgpu_feature_config *features) {
+static vmafgpu_config standalone_config(const gpu *g, const film *f, const standalone_case *m, char *text,
+                                        vmafgpu_feature_config *features) {
     vmafgpu_config config = gpu_config(g, f);
     strcpy(text, m->features);
     config.features_only = 1;
@@ -47,16 +48,16 @@ static vmafgpu_config measured_config(const gpu *g, const film *f, const measure
     return config;
 }
 
-static film measured_film(const measured *m) {
+static film standalone_film(const standalone_case *m) {
     return film_make_colour(m->what, m->width, m->height, m->depth, m->chroma, m->frames, 11);
 }
 
-/* A clip, then pairs by themselves: the same scores from both. */
-static void check_measured(gpu *g, const measured *m) {
-    film f = measured_film(m);
+/* Compares the scores of a clip, then of single pairs. */
+static void check_standalone(gpu *g, const standalone_case *m) {
+    film f = standalone_film(m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];
-    vmafgpu_config config = measured_config(g, &f, m, text, features), plain = film_config(&f);
+    vmafgpu_config config = standalone_config(g, &f, m, text, features), plain = film_config(&f);
     reel r = reel_make(g, &f, &m->how);
     vmafgpu *context, *cpu;
     scores expected;
@@ -105,9 +106,9 @@ static void check_measured(gpu *g, const measured *m) {
     "speed_prescale=0.5:speed_prescale_method=bilinear:speed_use_ref_diff=true:speed_sigma_nn=0.19|" \
     "speed_temporal speed_kernelscale=0.5:speed_prescale=0.75:speed_prescale_method=lanczos4:speed_nn_floor=0.1"
 
-void test_measured(gpu *g) {
+void test_standalone(gpu *g) {
     /* clang-format off */
-    static const measured cases[] = {
+    static const standalone_case cases[] = {
         {"texture+mix", 64, 48, 8, 420, 5, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS},
         {"noise+invert", 97, 51, 8, 420, 3, {"d", 0, 0, 0, 0, 0}, 2, 0, SUMS},
         {"noise+invert", 161, 37, 16, 444, 2, {"d", 0, 0, 0, 0, 0}, 2, 0, SUMS},
@@ -174,17 +175,17 @@ void test_measured(gpu *g) {
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        check_measured(g, &cases[i]);
+        check_standalone(g, &cases[i]);
 }
 
-/* ---- what the CPU alone measures ---- */
+/* ---- features that GPUs do not support ---- */
 
-static void check_lacks(gpu *g, int width, int height, const char *features, const char *words) {
-    const measured m = { "flat", width, height, 8, 420, 0, { "h", 0, 0, 0, 0, 0 }, 0, 0, features };
-    film f = measured_film(&m);
+static void check_unsupported(gpu *g, int width, int height, const char *features, const char *words) {
+    const standalone_case m = { "flat", width, height, 8, 420, 0, { "h", 0, 0, 0, 0, 0 }, 0, 0, features };
+    film f = standalone_film(&m);
     char text[640];
     vmafgpu_feature_config list[MOST_FEATURES];
-    vmafgpu_config config = measured_config(g, &f, &m, text, list);
+    vmafgpu_config config = standalone_config(g, &f, &m, text, list);
     vmafgpu *context = NULL;
     where("%s, %dx%d", features, width, height);
     config.gpu.batch = config.gpu.queue_depth = 1;
@@ -203,19 +204,19 @@ static void check_lacks(gpu *g, int width, int height, const char *features, con
     film_free(&f);
 }
 
-void test_measured_lacks(gpu *g) {
-    check_lacks(g, 16, 16384, "float_vif vif_prescale=4",
-                "feature float_vif: not supported on GPUs (vif_prescale makes more than 65535 rows)");
-    check_lacks(g, 16, 16380, "float_vif vif_prescale=4|psnr", NULL);
-    check_lacks(g, 16384, 2049, "psnr|ciede", "feature ciede: not supported on GPUs (more than 33554432 pixels)");
+void test_standalone_on_cpu(gpu *g) {
+    check_unsupported(g, 16, 16384, "float_vif vif_prescale=4",
+                      "feature float_vif: not supported on GPUs (vif_prescale makes more than 65535 rows)");
+    check_unsupported(g, 16, 16380, "float_vif vif_prescale=4|psnr", NULL);
+    check_unsupported(g, 16384, 2049, "psnr|ciede", "feature ciede: not supported on GPUs (more than 33554432 pixels)");
 }
 
-/* ---- when the GPU dies in the middle ---- */
+/* ---- lost GPUs ---- */
 
-/* The CPU goes on with planes of ours, which luma may be in otherwise than in the caller's frames. */
-void test_measured_dies(gpu *g) {
+/* The CPU continues with the planes that the library has copied, whose layout may differ from that of the frames. */
+void test_standalone_lost(gpu *g) {
     /* clang-format off */
-    static const measured cases[] = {
+    static const standalone_case cases[] = {
         {"texture+mix", 64, 48, 8, 420, 9, {"h", 0, 0, 0, 0, 0}, 2, 0, SUMS "|" FLOATS "|" SSIMS "|psnr_hvs|ciede|" UV},
         {"texture+mix", 66, 40, 8, 422, 3, {"hp", 2, 0, 0, 0, 0}, 2, 0, "psnr|float_psnr|psnr_hvs|ciede|" UV},
         {"texture+mix", 50, 44, 10, 420, 3, {"ph", 0, 6, 0, 0, 0}, 2, 0, "psnr|float_psnr|psnr_hvs|ciede|" UV},
@@ -223,15 +224,15 @@ void test_measured_dies(gpu *g) {
     };
     /* clang-format on */
     if (!g->is_simulated) {
-        test_skip("a GPU that fails on demand");
+        test_skip("standalone features on a lost GPU: the driver is not a simulated one");
         return;
     }
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        const measured *m = &cases[k];
-        film f = measured_film(m);
+        const standalone_case *m = &cases[k];
+        film f = standalone_film(m);
         char text[640];
         vmafgpu_feature_config features[MOST_FEATURES];
-        vmafgpu_config config = measured_config(g, &f, m, text, features);
+        vmafgpu_config config = standalone_config(g, &f, m, text, features);
         reel r = reel_make(g, &f, &m->how);
         scores expected = cpu_score(&f, &config);
         for (int at = 0; at < f.clip.frames - 1; at++) {
@@ -260,23 +261,24 @@ void test_measured_dies(gpu *g) {
     }
 }
 
-/* ---- what looks back at other planes than luma of the reference ---- */
+/* ---- features that need preceding distorted frames or chroma ---- */
 
-/* An illegal sample takes along the pairs that look at it. A seed's, which comes alone, too. */
-static void check_marred(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
+/* An illegal sample makes all pairs from `first` to `last` fail, which depend on it. is_seed: the sample is in a frame
+ * of vmafgpu_push_preceding(). */
+static void check_illegal(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
     enum { FRAMES = 6, BAD = 2 };
-    const measured m = { "texture+mix", 160, 160, 10, 420, FRAMES, { "d", 0, 0, 0, 0, 0 }, 2, 0, feature };
-    film f = measured_film(&m);
+    const standalone_case m = { "texture+mix", 160, 160, 10, 420, FRAMES, { "d", 0, 0, 0, 0, 0 }, 2, 0, feature };
+    film f = standalone_film(&m);
     char text[640];
     vmafgpu_feature_config features[MOST_FEATURES];
-    vmafgpu_config config = measured_config(g, &f, &m, text, features);
+    vmafgpu_config config = standalone_config(g, &f, &m, text, features);
     reel r = reel_make(g, &f, &m.how);
     scores expected = cpu_score(&f, &config);
     picture *bad = &r.pictures[2 * (is_seed ? 0 : BAD) + side];
     vmafgpu *context = open_checked(&config);
     vmafgpu_score score;
-    where("marred %s, side %d, plane %d%s", feature, side, plane, is_seed ? ", seed" : "");
-    picture_mar(g, bad, (size_t)((const char *)bad->frame.data[plane] - (const char *)bad->frame.data[0]) + 1, 3);
+    where("illegal sample, %s, side %d, plane %d%s", feature, side, plane, is_seed ? ", preceding" : "");
+    picture_set_bit(g, bad, (size_t)((const char *)bad->frame.data[plane] - (const char *)bad->frame.data[0]) + 1, 3);
     if (context && is_seed)
         CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, 0, 0)), VMAFGPU_OK);
     for (int i = is_seed; i < FRAMES && context; i++)
@@ -298,14 +300,14 @@ static void check_marred(gpu *g, const char *feature, int side, int plane, int i
     film_free(&f);
 }
 
-/* Frames are overwritten as soon as they may be, and the GPU may die on the way. */
-void test_looks_back(gpu *g) {
+/* Overwrites frames as soon as they are reusable; in some cases the GPU is lost. */
+void test_temporal(gpu *g) {
     static const char *const kinds[] = { "d", "p", "dp", "h" };
     enum { FRAMES = 7 };
     for (int way = 0; way < 16; way++) {
         const int is_interleaved = way % 8 >= 4,
-                  dies = way >= 8 && g->is_simulated && !strchr(kinds[way % 4], 'd') ? 1 + way % 5 : (int)FRAMES;
-        const measured m = {
+                  lost_at = way >= 8 && g->is_simulated && !strchr(kinds[way % 4], 'd') ? 1 + way % 5 : (int)FRAMES;
+        const standalone_case m = {
             "texture+mix",
             way % 3 == 1 ? 163 : 164,
             160,
@@ -317,20 +319,20 @@ void test_looks_back(gpu *g) {
             0,
             "speed_temporal|float_motion motion_add_uv=true|float_motion motion_add_scale1=true|motion"
         };
-        film f = measured_film(&m);
+        film f = standalone_film(&m);
         char text[640];
         vmafgpu_feature_config features[MOST_FEATURES];
-        vmafgpu_config config = measured_config(g, &f, &m, text, features);
+        vmafgpu_config config = standalone_config(g, &f, &m, text, features);
         reel r = reel_make(g, &f, &m.how);
         scores expected = cpu_score(&f, &config);
         vmafgpu *context = NULL;
         int64_t spoilt = 0;
-        where("looks back, way %d", way);
+        where("temporal features, way %d", way);
         config.gpu.queue_depth = 1 + way % 2;
         context = open_checked(&config);
         for (int i = 0; context && i < FRAMES; i++) {
             int64_t reusable;
-            if (i == dies)
+            if (i == lost_at)
                 g->sim.fail(NULL, 3, 999);
             CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
             if (i == 3) {
@@ -357,9 +359,9 @@ void test_looks_back(gpu *g) {
         scores_free(&expected);
         film_free(&f);
     }
-    check_marred(g, "speed_temporal", 1, 0, 0, 2, 3);
-    check_marred(g, "speed_temporal", 0, 0, 0, 2, 3);
-    check_marred(g, "float_motion motion_add_uv=true", 0, 2, 0, 1, 3);
-    check_marred(g, "float_motion motion_add_uv=true", 1, 1, 0, 1, 3);
-    check_marred(g, "float_motion motion_add_uv=true", 0, 1, 1, 1, 1);
+    check_illegal(g, "speed_temporal", 1, 0, 0, 2, 3);
+    check_illegal(g, "speed_temporal", 0, 0, 0, 2, 3);
+    check_illegal(g, "float_motion motion_add_uv=true", 0, 2, 0, 1, 3);
+    check_illegal(g, "float_motion motion_add_uv=true", 1, 1, 0, 1, 3);
+    check_illegal(g, "float_motion motion_add_uv=true", 0, 1, 1, 1, 1);
 }

@@ -1,5 +1,5 @@
-/* A clip on several backends: the CPU until a GPU is open, and several GPUs. The same bits at every change-over,
- * whatever is on loan, fails or is closed then. */
+/* Tests clips that are scored by more than one backend: config.gpu.open_in_background, which moves a clip from the CPU
+ * to a GPU, and several GPUs. The scores must be bit-identical, also with acquired pairs, failures and early closes. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep() */
 #include "gpu.h"
 #include <pthread.h>
@@ -15,13 +15,13 @@ static void wait_for_opening(const vmafgpu *context) {
         pause_a_little();
 }
 
-/* The first thing that a thread does that opens a GPU. A real one is opened when it is. */
+/* Makes a simulated GPU block in its init function until it is released. A real GPU opens at any time. */
 static void hold_opening(gpu *g, int is_held) {
     if (g->is_simulated)
         g->sim.hold(is_held ? g->vendor->init : NULL);
 }
 
-/* AUTO finds the other vendor's library nowhere, so that the GPU is this one. */
+/* A config with AUTO that opens this GPU in the background: the library of the other vendor is not installed. */
 static vmafgpu_config background_config(const gpu *g, const film *f) {
     vmafgpu_config config = gpu_config(g, f);
     config.backend = VMAFGPU_BACKEND_AUTO;
@@ -35,35 +35,34 @@ static void check_no_note(const vmafgpu *context) {
     CHECK_STR(vmafgpu_backend_note(context), "");
 }
 
-/* ---- the CPU until the GPU is open ---- */
+/* ---- opening a GPU in the background ---- */
 
-/* What is measured by itself, where it can be had; of this what looks back at other planes than luma of the
- * reference. */
-enum { LOOKING_BACK = -2, MEASURED = -1 };
-static const selection looking_back = { "looking back",
-                                        1,
-                                        { { NULL, NULL, NULL, 0, 0, 0, NULL } },
-                                        2,
-                                        { { "speed_temporal", NULL }, { "float_motion", "motion_add_uv=true" } } };
-static const selection measured = { "measured",
+/* Selections with standalone features. TEMPORAL needs preceding frames: distorted ones, and chroma of references. */
+enum { TEMPORAL = -2, STANDALONE = -1 };
+static const selection temporal = { "temporal",
                                     1,
                                     { { NULL, NULL, NULL, 0, 0, 0, NULL } },
-                                    3,
-                                    { { "psnr", NULL }, { "float_motion", NULL }, { "float_moment", NULL } } };
+                                    2,
+                                    { { "speed_temporal", NULL }, { "float_motion", "motion_add_uv=true" } } };
+static const selection standalone = { "standalone",
+                                      1,
+                                      { { NULL, NULL, NULL, 0, 0, 0, NULL } },
+                                      3,
+                                      { { "psnr", NULL }, { "float_motion", NULL }, { "float_moment", NULL } } };
 
 static const selection *selection_of(int selected) {
-    return selected == MEASURED ? &measured : selected == LOOKING_BACK ? &looking_back : &selections[selected];
+    return selected == STANDALONE ? &standalone : selected == TEMPORAL ? &temporal : &selections[selected];
 }
 
-/* How a clip goes. */
-typedef struct journey {
+/* How a clip is pushed. */
+typedef struct push_plan {
     int selected, batch, queue, subsample, threads, delivery, discard;
-    int first, end; /* pairs of the film that are pushed; what is around them are seeds and tails */
-    int loans;      /* pairs that are borrowed ahead; 0: none */
+    int first, end; /* range of pushed pairs; frames of the film around it are preceding and following frames */
+    int ahead;      /* number of pairs that are acquired ahead; 0: acquires none */
     int depth, shift, chroma;
-} journey;
+} push_plan;
 
-static void fill_lent(const film *f, int i, const journey *j, const vmafgpu_frame *pair) {
+static void fill_acquired(const film *f, int i, const push_plan *j, const vmafgpu_frame *pair) {
     storage how = { "h", 0, 0, 0, 0, 0 };
     how.shift = j->shift;
     for (int side = 0; side < 2; side++) {
@@ -77,23 +76,23 @@ static void fill_lent(const film *f, int i, const journey *j, const vmafgpu_fram
     }
 }
 
-/* Pushes what is left of the journey up to pair `end`, borrowing ahead. */
-static void travel(const film *f, const journey *j, const reel *r, vmafgpu *context, collector *taken,
-                   vmafgpu_frame (*lent)[2], int *at, int *borrowed, int end) {
+/* Pushes pairs `*at` to `end` - 1 as planned, and acquires pairs ahead. */
+static void push_until(const film *f, const push_plan *j, const reel *r, vmafgpu *context, collector *taken,
+                       vmafgpu_frame (*acquired)[2], int *at, int *acquired_end, int end) {
     for (; *at < end; ++*at) {
-        while (j->loans && *borrowed < j->end && *borrowed - *at < j->loans) {
-            vmafgpu_frame *pair = lent[*borrowed % 64];
+        while (j->ahead && *acquired_end < j->end && *acquired_end - *at < j->ahead) {
+            vmafgpu_frame *pair = acquired[*acquired_end % 64];
             const vmafgpu_result result = vmafgpu_acquire_pair(context, &pair[0], &pair[1]);
             if (result == VMAFGPU_AGAIN) {
-                CHECK(*borrowed > *at);
+                CHECK(*acquired_end > *at);
                 break;
             }
             if (!CHECK_INT(result, VMAFGPU_OK))
                 break;
-            fill_lent(f, (*borrowed)++, j, pair);
+            fill_acquired(f, (*acquired_end)++, j, pair);
         }
-        if (j->loans)
-            CHECK_INT(vmafgpu_push(context, &lent[*at % 64][0], &lent[*at % 64][1]), VMAFGPU_OK);
+        if (j->ahead)
+            CHECK_INT(vmafgpu_push(context, &acquired[*at % 64][0], &acquired[*at % 64][1]), VMAFGPU_OK);
         else
             CHECK_INT(reel_push(r, context, *at), VMAFGPU_OK);
         if (taken && j->delivery == NEXT)
@@ -101,16 +100,16 @@ static void travel(const film *f, const journey *j, const reel *r, vmafgpu *cont
     }
 }
 
-/* One clip, in which the GPU becomes ready before pair `ready` is pushed. */
-static void check_change(gpu *g, const film *f, const journey *j, int ready) {
+/* Scores a clip; the GPU becomes ready before pair `ready` is pushed. */
+static void check_ready_before(gpu *g, const film *f, const push_plan *j, int ready) {
     const storage how = { "h", 0, j->shift, 0, 0, j->shift != 0 };
     vmafgpu_config config = background_config(g, f);
     reel r = reel_make(g, f, &how);
-    vmafgpu_frame lent[64][2];
+    vmafgpu_frame acquired[64][2];
     collector taken;
     scores expected, part;
     vmafgpu *context;
-    int at = j->first, borrowed = j->first, tails;
+    int at = j->first, acquired_end = j->first, tails;
     select_features(&config, selection_of(j->selected));
     config.layout = j->shift ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
     config.gpu.batch = j->batch;
@@ -142,17 +141,17 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
         CHECK_STR(vmafgpu_backend_name(context), "cpu");
         for (int i = j->first - seeds; i < j->first; i++)
             CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
-        travel(f, j, &r, context, &taken, lent, &at, &borrowed, ready);
+        push_until(f, j, &r, context, &taken, acquired, &at, &acquired_end, ready);
         CHECK(!g->is_simulated || vmafgpu_next_device(context) == -1);
         hold_opening(g, 0);
         wait_for_opening(context);
-        travel(f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
+        push_until(f, j, &r, context, &taken, acquired, &at, &acquired_end, j->end);
         tails = f->clip.frames - j->end;
         for (int i = 0; i < tails && i < 2; i++)
             CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reusable_count(context), j->end - j->first);
-        if (ready + (j->loans > 4 ? 4 : j->loans) + 2 < j->end &&
+        if (ready + (j->ahead > 4 ? 4 : j->ahead) + 2 < j->end &&
             (j->selected >= 0 || vmafgpu_device_name(context)[0])) {
             CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
             CHECK(vmafgpu_device_memory(context) > 0 && vmafgpu_device_name(context)[0]);
@@ -165,7 +164,7 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
             scores got = scores_of(context);
             check_same_scores(&got, &part);
             scores_free(&got);
-            /* the next clip begins on the GPU */
+            /* the next clip starts on the GPU */
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             for (int i = 0; i < f->clip.frames && ready == j->first; i++) {
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -186,40 +185,40 @@ static void check_change(gpu *g, const film *f, const journey *j, int ready) {
 }
 
 /* clang-format off */
-static const journey journeys[] = {
+static const push_plan background_cases[] = {
     {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 12, 0, 8, 0, 0},
-    {ADM, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},            /* without motion */
-    {WINDOWS, 3, 2, 0, 2, CALLBACK, 0, 0, 13, 0, 8, 0, 0},   /* two frames back */
-    {WINDOWS, 1, 1, 0, 1, NEXT, 1, 3, 10, 0, 10, 0, 0},      /* seeds and tails */
+    {ADM, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},            /* no motion */
+    {WINDOWS, 3, 2, 0, 2, CALLBACK, 0, 0, 13, 0, 8, 0, 0},   /* needs two preceding frames */
+    {WINDOWS, 1, 1, 0, 1, NEXT, 1, 3, 10, 0, 10, 0, 0},      /* preceding and following frames */
     {DEFAULT, 2, 1, 3, 3, CALLBACK, 1, 1, 12, 0, 8, 0, 0},
-    {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 13, 64, 8, 0, 0},      /* lent memory */
+    {DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 13, 64, 8, 0, 0},      /* acquired pairs */
     {WINDOWS, 2, 2, 2, 2, NEXT, 0, 2, 12, 3, 10, 6, 0},
-    {MEASURED, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},
-    {LOOKING_BACK, 2, 2, 0, 1, KEPT, 0, 0, 8, 0, 8, 0, 0},
-    {LOOKING_BACK, 1, 2, 2, 1, NEXT, 0, 0, 7, 2, 10, 6, 0},
+    {STANDALONE, 2, 2, 0, 1, KEPT, 0, 0, 9, 0, 8, 0, 0},
+    {TEMPORAL, 2, 2, 0, 1, KEPT, 0, 0, 8, 0, 8, 0, 0},
+    {TEMPORAL, 1, 2, 2, 1, NEXT, 0, 0, 7, 2, 10, 6, 0},
 };
 /* clang-format on */
 
-void test_change_over(gpu *g) {
-    for (size_t i = 0; i < sizeof journeys / sizeof journeys[0]; i++) {
-        const journey *j = &journeys[i];
-        const int size = j->selected == LOOKING_BACK ? 160 : 0;
+void test_background(gpu *g) {
+    for (size_t i = 0; i < sizeof background_cases / sizeof background_cases[0]; i++) {
+        const push_plan *j = &background_cases[i];
+        const int size = j->selected == TEMPORAL ? 160 : 0;
         film f = j->selected < 0
                      ? film_make_colour("texture+mix", size ? size : 40, size ? size : 36, j->depth, 420, j->end, 807)
                      : film_make("texture+mix", 40, 36, j->depth, j->end + (j->first ? 2 : 0), (uint32_t)(800 + i));
         for (int ready = j->first; ready <= j->end; ready += g->is_simulated ? 1 : 6) {
-            where("change-over, journey %d, ready before pair %d", (int)i, ready);
-            check_change(g, &f, j, ready);
+            where("GPU in the background, case %d, ready before pair %d", (int)i, ready);
+            check_ready_before(g, &f, j, ready);
         }
         film_free(&f);
     }
 }
 
-/* ---- what goes wrong meanwhile ---- */
+/* ---- failures while a GPU is opened in the background ---- */
 
-/* Pushes a film, the GPU being ready, or known not to be, before the fourth pair. The bits are the CPU's. */
-static void run_through(const film *f, const reel *r, const vmafgpu_config *config, const scores *expected,
-                        vmafgpu **opened) {
+/* Pushes a film and waits before the fourth pair until the GPU is open or has failed. Compares the scores. */
+static void push_film(const film *f, const reel *r, const vmafgpu_config *config, const scores *expected,
+                      vmafgpu **opened) {
     vmafgpu *context = *opened = open_checked(config);
     scores got;
     (void)f;
@@ -236,7 +235,7 @@ static void run_through(const film *f, const reel *r, const vmafgpu_config *conf
     scores_free(&got);
 }
 
-/* Every call of the driver fails once, or the device is lost from it on, and every allocation. */
+/* Each driver call fails once (fault 0), the device is lost from a call on (1), or each allocation fails once (2). */
 static void check_opening_faults(gpu *g, int selected, int fault) {
     enum { FRAMES = 9 };
     film f = film_make("texture+mix", 20, 18, 8, FRAMES, 820);
@@ -253,7 +252,7 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         vmafgpu *context;
         tally t;
         int has_failed;
-        where("fault %d, %ld, while the GPU is opened or takes over", fault, n);
+        where("fault %d, occasion %ld, with a GPU in the background", fault, n);
         memset(&t, 0, sizeof t);
         config.allocator = tally_allocator(&t);
         config.gpu.skip_self_test = n % 2 == 0;
@@ -262,8 +261,8 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         else if (fault == 1)
             g->sim.lose(n, 719);
         else
-            t.fail_at = n + 40; /* the open's own are another test's */
-        run_through(&f, &r, &config, &expected, &context);
+            t.fail_at = n + 40; /* allocations of vmafgpu_open() are tested on_device */
+        push_film(&f, &r, &config, &expected, &context);
         has_failed = fault == 2 ? t.failed : g->sim.hit()[0] != 0;
         if (context) {
             const int is_noted = vmafgpu_backend_note(context)[0] != 0;
@@ -278,7 +277,7 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         g->sim.lose(0, 0);
         gpu_check_caller(g);
         CHECK_INT(t.live, 0);
-        test_need(n < 3000, "the run never ends");
+        test_need(n < 3000, "the faults do not end");
     }
     scores_free(&expected);
     reel_free(g, &r);
@@ -289,8 +288,8 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
     }
 }
 
-/* Lost at each call behind the end of the opening: in the middle of the change-over. */
-static void check_lost_in_change(gpu *g) {
+/* The device is lost at each driver call after the GPU has been opened, while the clip moves to it. */
+static void check_lost_after_opening(gpu *g) {
     enum { FRAMES = 12 };
     int is_over = 0;
     film f = film_make("texture+mix", 24, 20, 8, FRAMES, 821);
@@ -301,7 +300,7 @@ static void check_lost_in_change(gpu *g) {
         reel r = reel_of_kinds(g, &f, n % 2 ? "h" : "p");
         vmafgpu *context = open_checked(&config);
         scores got;
-        where("the GPU is lost at call %ld of the change-over", n);
+        where("GPU in the background, lost at call %ld after it is open", n);
         for (int i = 0; i < FRAMES && context; i++) {
             if (i == 4) {
                 wait_for_opening(context);
@@ -331,8 +330,8 @@ static void *release_soon(void *user) {
     return NULL;
 }
 
-/* Closed, reset and flushed while the opening stands at one of its calls. */
-static void check_ends(gpu *g) {
+/* Closes, resets and flushes while the background thread is blocked in a driver call. */
+static void check_close_while_opening(gpu *g) {
     static const char *const cuda[] = { "cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuMemAlloc_v2",
                                         "cuEventCreate" };
     static const char *const hip[] = { "hipInit", "hipSetDevice", "hipModuleLoadDataEx", "hipMalloc",
@@ -348,7 +347,7 @@ static void check_ends(gpu *g) {
             vmafgpu_score score;
             pthread_t releaser;
             vmafgpu *context;
-            where("ended while %s is held back, way %d", (g->is_hip ? hip : cuda)[at], way);
+            where("closed while %s is blocked, way %d", (g->is_hip ? hip : cuda)[at], way);
             g->sim.hold((g->is_hip ? hip : cuda)[at]);
             context = open_checked(&config);
             for (int i = 0; i < 3; i++)
@@ -393,7 +392,7 @@ static void check_ends(gpu *g) {
     film_free(&f);
 }
 
-static void hook_of_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+static void parallel_of_three(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     *(int *)user += count == 3;
     for (int i = 0; i < count; i++)
         task(arg, i);
@@ -405,7 +404,7 @@ static void check_background_rules(gpu *g) {
     scores expected = cpu_score(&f, &config);
     reel host = reel_of_kinds(g, &f, "h"), device = reel_of_kinds(g, &f, "d");
     vmafgpu *context;
-    where("the rules of opening in the background");
+    where("rules for GPUs in the background");
     context = open_checked(&config);
     CHECK_INT(reel_push(&device, context, 0), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.frame_memory");
@@ -414,7 +413,7 @@ static void check_background_rules(gpu *g) {
     CHECK_HAS(vmafgpu_last_error(context), "open_in_background");
     vmafgpu_close(context);
 
-    config.gpu.kernels_path = "/no/such/kernels"; /* of which no trace is left when it is looked for */
+    config.gpu.kernels_path = "/no/such/kernels";
     context = open_checked(&config);
     wait_for_opening(context);
     reel_finish(&host, context, 0);
@@ -428,7 +427,7 @@ static void check_background_rules(gpu *g) {
     vmafgpu_close(context);
 
     config = background_config(g, &f);
-    config.backend = g->vendor->backend; /* who insists has it at once */
+    config.backend = g->vendor->backend; /* without AUTO, the GPU is open when vmafgpu_open() returns */
     context = open_checked(&config);
     CHECK_INT(vmafgpu_is_opening(context), 0);
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
@@ -443,7 +442,7 @@ static void check_background_rules(gpu *g) {
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
-    config = background_config(g, &f); /* the path may go when the open is over */
+    config = background_config(g, &f); /* the path may change when vmafgpu_open() has returned */
     {
         char path[1024];
         snprintf(path, sizeof path, "%s", g->kernels_path);
@@ -457,11 +456,11 @@ static void check_background_rules(gpu *g) {
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
-    for (int threads = 0; threads < 4; threads += 3) { /* those that copy for the GPU score until it is there */
+    for (int threads = 0; threads < 4; threads += 3) { /* until the GPU is open, the copy threads score */
         int calls = 0;
         config = background_config(g, &f);
         config.gpu.copy_threads = threads;
-        config.parallel_for = hook_of_three;
+        config.parallel_for = parallel_of_three;
         config.parallel_for_user = &calls;
         hold_opening(g, 1);
         context = open_checked(&config);
@@ -479,14 +478,14 @@ static void check_background_rules(gpu *g) {
     film_free(&f);
 }
 
-void test_opening(gpu *g) {
+void test_background_failures(gpu *g) {
     if (!g->is_simulated) {
-        test_skip("opening in the background: this driver cannot be held back");
+        test_skip("failures of a GPU in the background: the driver is not a simulated one");
         return;
     }
     check_background_rules(g);
-    check_ends(g);
-    check_lost_in_change(g);
+    check_close_while_opening(g);
+    check_lost_after_opening(g);
     check_opening_faults(g, DEFAULT, 0);
     check_opening_faults(g, WINDOWS, 1);
     check_opening_faults(g, DEFAULT, 2);
@@ -494,7 +493,7 @@ void test_opening(gpu *g) {
 
 /* ---- several GPUs ---- */
 
-/* Makes another device current for what the test itself does there. */
+/* Makes a device current, for calls of the test itself. */
 static void enter_device(gpu *g, int device, void **context) {
     if (g->is_hip) {
         CHECK_INT(g->set_device(device), 0);
@@ -525,12 +524,13 @@ static vmafgpu_config devices_config(const gpu *g, const film *f, const int *dev
 
 static const int both[2] = { 0, 1 }, reverse[2] = { 1, 0 }, three[3] = { 2, 0, 1 };
 
-/* Each score has the tag of its pair, also with more pairs in flight than a context keeps rows with discard_scores. */
+/* Checks that a score has the tag of its pair. */
 static void check_tag_of_pair(void *user, const vmafgpu_score *score) {
     CHECK(score->tag == ~(uint64_t)score->index);
     ++*(int *)user;
 }
 
+/* Checks tags with more pairs in flight than the context keeps rows with config.discard_scores. */
 static void check_tags(gpu *g, const int *devices, int count) {
     enum { PAIRS = 300 };
     film f = small_film(DEFAULT, 32, 32, 8, 5, 31);
@@ -560,7 +560,7 @@ void test_tags(gpu *g) {
     check_tags(g, NULL, 0);
 }
 
-/* Frames from everywhere, waits, pairs by themselves, on two and three GPUs. */
+/* Frames in every kind of memory, with waits, on two and three GPUs. */
 static void check_devices(gpu *g, int count) {
     static const struct {
         int selected, width, height, depth, frames, count, batch, queue, subsample, threads, delivery, spoils;
@@ -575,15 +575,15 @@ static void check_devices(gpu *g, int count) {
         { ADM, 40, 36, 8, 25, 3, 2, 1, 3, 1, NEXT, 1, "h" },
         { MANY, 40, 36, 10, 20, 2, 1, 3, 0, 2, KEPT, 0, "hpd" },
         { V1, 217, 177, 8, 11, 2, 1, 2, 0, 2, KEPT, 1, "h" },
-        { LOOKING_BACK, 160, 162, 8, 11, 2, 2, 2, 0, 1, KEPT, 1, "hpd" },
-        { LOOKING_BACK, 160, 160, 10, 8, 3, 1, 2, 2, 2, NEXT, 0, "d" },
+        { TEMPORAL, 160, 162, 8, 11, 2, 2, 2, 0, 1, KEPT, 1, "hpd" },
+        { TEMPORAL, 160, 160, 10, 8, 3, 1, 2, 2, 2, NEXT, 0, "d" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const uint32_t seed = (uint32_t)(840 + i);
-        film f = cases[i].selected == LOOKING_BACK ? film_make_colour("texture+mix", cases[i].width, cases[i].height,
-                                                                      cases[i].depth, 420, cases[i].frames, seed)
-                                                   : small_film(cases[i].selected, cases[i].width, cases[i].height,
-                                                                cases[i].depth, cases[i].frames, seed);
+        film f = cases[i].selected == TEMPORAL ? film_make_colour("texture+mix", cases[i].width, cases[i].height,
+                                                                  cases[i].depth, 420, cases[i].frames, seed)
+                                               : small_film(cases[i].selected, cases[i].width, cases[i].height,
+                                                            cases[i].depth, cases[i].frames, seed);
         const int *devices = cases[i].count == 3 ? three : i % 2 ? reverse : both;
         vmafgpu_config config = devices_config(g, &f, devices, cases[i].count);
         reel r = reel_of_kinds(g, &f, cases[i].kinds);
@@ -648,7 +648,7 @@ static void check_devices(gpu *g, int count) {
     }
 }
 
-/* Frames on the device that they are due on, and pairs by themselves there. */
+/* Frames in memory of the device that vmafgpu_next_device() returns, with single pairs between them. */
 static void check_next_device(gpu *g) {
     enum { FRAMES = 26 };
     static const storage how = { "d", 0, 0, 48, 0, 0 }, upside_down = { "d", 0, 0, -48, 0, 0 };
@@ -660,7 +660,7 @@ static void check_next_device(gpu *g) {
         int devices[FRAMES];
         void *contexts[FRAMES];
         vmafgpu *context;
-        where("frames on the device that is next, way %d", way);
+        where("frames on the next device, way %d", way);
         select_features(&config, &selections[way ? WINDOWS : DEFAULT]);
         config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         expected = cpu_score(&f, &config);
@@ -690,33 +690,34 @@ static void check_next_device(gpu *g) {
             picture_free(g, &pictures[2 * i + 1]);
             leave_device(g, devices[i]);
         }
-        vmafgpu_close(context); /* until then the devices' primary contexts stay */
+        vmafgpu_close(context); /* retains the primary contexts until here */
         scores_free(&expected);
         film_free(&f);
     }
 }
 
-/* Lent memory of several GPUs, also in forms that are converted where they are; seeds and tails. */
-static void check_devices_lend(gpu *g) {
-    static const journey ways[] = {
+/* Acquired memory with several GPUs, also in layouts that are converted in place, with preceding and following
+ * frames. */
+static void check_devices_acquire(gpu *g) {
+    static const push_plan ways[] = {
         { DEFAULT, 2, 2, 0, 1, KEPT, 0, 0, 40, 64, 8, 0, 0 },
         { WINDOWS, 2, 2, 0, 3, KEPT, 0, 0, 37, 5, 10, 6, 0 },
         { WINDOWS, 3, 1, 2, 2, NEXT, 0, 2, 40, 64, 10, 0, 0 },
         { ADM, 1, 3, 0, 1, CALLBACK, 1, 0, 30, 64, 8, 0, 0 },
     };
     for (int way = 0; way < 4; way++) {
-        const journey *j = &ways[way];
+        const push_plan *j = &ways[way];
         const storage how = { "h", 0, j->shift, 0, 0, j->shift != 0 };
         film f = film_make("texture+mix", 41, 36, j->depth, j->end + 2, (uint32_t)(860 + way));
         vmafgpu_config config = devices_config(g, &f, both, 2);
         reel r = reel_make(g, &f, &how);
-        vmafgpu_frame lent[64][2];
+        vmafgpu_frame acquired[64][2];
         scores expected, part;
         collector taken;
         vmafgpu *context;
-        int at = j->first, borrowed = j->first;
+        int at = j->first, acquired_end = j->first;
         const int step = j->subsample ? j->subsample : 1;
-        where("lent memory of several GPUs, way %d", way);
+        where("acquired memory of several GPUs, way %d", way);
         select_features(&config, &selections[j->selected]);
         config.layout = j->shift ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = j->batch;
@@ -740,7 +741,7 @@ static void check_devices_lend(gpu *g) {
             const int seeds = j->first < vmafgpu_preceding_count(context) ? j->first : vmafgpu_preceding_count(context);
             for (int i = j->first - seeds; i < j->first; i++)
                 CHECK_INT(vmafgpu_push_preceding(context, reel_frame(&r, i, 0)), VMAFGPU_OK);
-            travel(&f, j, &r, context, &taken, lent, &at, &borrowed, j->end);
+            push_until(&f, j, &r, context, &taken, acquired, &at, &acquired_end, j->end);
             for (int i = 0; i < 2; i++)
                 CHECK_INT(vmafgpu_push_following(context, reel_frame(&r, j->end + i, 0)), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -763,18 +764,18 @@ static void check_devices_lend(gpu *g) {
     }
 }
 
-/* One of two is lost, or both are, at each call; on the way pairs are on loan or not, and frames in any memory. */
+/* One of two GPUs, or both, are lost at each driver call, with and without acquired pairs, in every kind of memory. */
 static void check_devices_lost(gpu *g) {
     enum { FRAMES = 26 };
     for (int way = 0; way < 6; way++) {
         int is_over = 0;
         for (long n = 1; !is_over; n += n < 30 ? 1 : way < 2 ? 7 : 23) {
-            const journey j = { WINDOWS, 2, 2, 0, 1, KEPT, 0, 0, FRAMES, way == 1 ? 64 : 0, 8, 0, 0 };
+            const push_plan j = { WINDOWS, 2, 2, 0, 1, KEPT, 0, 0, FRAMES, way == 1 ? 64 : 0, 8, 0, 0 };
             film f = film_make("texture+mix", 20, 18, 8, FRAMES, 870);
             vmafgpu_config config = devices_config(g, &f, way % 2 ? both : reverse, 2);
             reel r = reel_of_kinds(g, &f, way == 3 ? "d" : way == 4 ? "p" : "h");
-            vmafgpu_frame lent[64][2];
-            int at = 0, borrowed = 0, missing = 0;
+            vmafgpu_frame acquired[64][2];
+            int at = 0, acquired_end = 0, missing = 0;
             int64_t spoilt = 0;
             scores expected;
             vmafgpu *context;
@@ -798,11 +799,11 @@ static void check_devices_lost(gpu *g) {
                     }
                 }
             } else {
-                travel(&f, &j, &r, context, NULL, lent, &at, &borrowed, FRAMES);
+                push_until(&f, &j, &r, context, NULL, acquired, &at, &acquired_end, FRAMES);
             }
             flushed = vmafgpu_flush(context);
             is_over = g->sim.hit()[0] == 0;
-            if (!is_over && way != 5) { /* the other one goes on */
+            if (!is_over && way != 5) { /* the other GPU continues */
                 CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
             } else {
                 CHECK_STR(vmafgpu_backend_name(context),
@@ -837,14 +838,14 @@ static void check_devices_lost(gpu *g) {
     }
 }
 
-static void hook_of_parts(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+static void parallel_with_gaps(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     int *calls = (int *)user;
     for (int i = ++*calls % 3 == 0; i < count; i++)
         task(arg, i);
 }
 
-/* A hook that leaves a part out now and then: a push fails or not, the bits are right. */
-static void check_devices_hook(gpu *g) {
+/* A config.parallel_for that skips tasks now and then makes pushes fail, but no score may be wrong. */
+static void check_devices_parallel_for(gpu *g) {
     enum { FRAMES = 24 };
     film f = film_make("texture+mix", 40, 36, 8, FRAMES, 880);
     vmafgpu_config config = devices_config(g, &f, both, 2);
@@ -852,9 +853,9 @@ static void check_devices_hook(gpu *g) {
     reel r = reel_of_kinds(g, &f, "h");
     int calls = 0, refused = 0;
     vmafgpu *context;
-    where("several GPUs and a hook that fails");
+    where("several GPUs, parallel_for skips tasks");
     config.gpu.copy_threads = 3;
-    config.parallel_for = hook_of_parts;
+    config.parallel_for = parallel_with_gaps;
     config.parallel_for_user = &calls;
     context = open_checked(&config);
     for (int i = 0; i < FRAMES && context && refused < 100;) {
@@ -885,11 +886,11 @@ static void check_devices_rules(gpu *g, int threads) {
     film f = film_make("texture+mix", 40, 36, 8, 12, 881);
     vmafgpu_config config;
     scores expected;
-    reel r = reel_of_kinds(g, &f, "h"), elsewhere = reel_of_kinds(g, &f, "d");
+    reel r = reel_of_kinds(g, &f, "h"), on_device = reel_of_kinds(g, &f, "d");
     vmafgpu *context = NULL;
-    vmafgpu_frame lent[2][2];
+    vmafgpu_frame acquired[2][2];
     size_t one, host;
-    where("the rules of several GPUs, %d threads", threads);
+    where("rules for several GPUs, %d threads", threads);
     g->sim.set(SIMULATED_DEVICES, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         for (int is_auto = 0; is_auto < 2; is_auto++) {
@@ -913,7 +914,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream: requires a single GPU");
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 1);
-    config.gpu.copy_threads = threads; /* one is a fleet, too */
+    config.gpu.copy_threads = threads; /* a list of one device */
     expected = cpu_score(&f, &config);
     context = open_checked(&config);
     reel_finish(&r, context, 0);
@@ -923,7 +924,7 @@ static void check_devices_rules(gpu *g, int threads) {
     vmafgpu_close(context);
     config.gpu.devices = reverse;
     context = open_checked(&config);
-    reel_finish(&elsewhere, context, 0);
+    reel_finish(&on_device, context, 0);
     check_context(g, context, &expected);
     vmafgpu_close(context);
 
@@ -938,8 +939,8 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_HAS(vmafgpu_device_name(context), ", simulated GPU 2 of ");
     CHECK_INT(vmafgpu_stream_wait(context, NULL, 0), VMAFGPU_ERROR_STATE);
     for (int i = 0; i < 2; i++)
-        CHECK_INT(vmafgpu_acquire_pair(context, &lent[i][0], &lent[i][1]), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_push(context, &lent[1][0], &lent[1][1]), VMAFGPU_ERROR_ARGUMENT); /* the first pair comes first */
+        CHECK_INT(vmafgpu_acquire_pair(context, &acquired[i][0], &acquired[i][1]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_push(context, &acquired[1][0], &acquired[1][1]), VMAFGPU_ERROR_ARGUMENT); /* not the oldest */
     CHECK_HAS(vmafgpu_last_error(context), "is in acquired memory");
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
     reel_finish(&r, context, 0);
@@ -947,7 +948,7 @@ static void check_devices_rules(gpu *g, int threads) {
     vmafgpu_close(context);
     g->sim.set(SIMULATED_DEVICES, 2);
 
-    g->sim.lose_device(1, 1, 999); /* all that can be used */
+    g->sim.lose_device(1, 1, 999); /* ALL_DEVICES skips unusable devices */
     config.gpu.device_count = VMAFGPU_ALL_DEVICES;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 1);
@@ -956,7 +957,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
-    config.gpu.copy_threads = threads; /* all that are named */
+    config.gpu.copy_threads = threads; /* a list requires all its devices */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     vmafgpu_close(context);
     g->sim.lose(0, 0);
@@ -973,18 +974,18 @@ static void check_devices_rules(gpu *g, int threads) {
     g->sim.set(SIMULATED_DEVICES, 2);
     scores_free(&expected);
     reel_free(g, &r);
-    reel_free(g, &elsewhere);
+    reel_free(g, &on_device);
     film_free(&f);
 }
 
-/* Holds a call back until as many GPUs have come to it, or for ten seconds. */
-typedef struct meeting {
+/* Blocks a driver call until `wanted` threads are in it, or for ten seconds. */
+typedef struct rendezvous {
     gpu *g;
     int wanted, is_met;
-} meeting;
+} rendezvous;
 
-static void *end_meeting(void *user) {
-    meeting *m = (meeting *)user;
+static void *end_rendezvous(void *user) {
+    rendezvous *m = (rendezvous *)user;
     const struct timespec some = { 0, 1000000 };
     for (int i = 0; i < 10000 && m->g->sim.held() < m->wanted; i++)
         nanosleep(&some, NULL);
@@ -993,7 +994,7 @@ static void *end_meeting(void *user) {
     return NULL;
 }
 
-/* With threads all come to each step at the same time. */
+/* With several threads, all GPUs are opened at the same time. */
 static void check_devices_together(gpu *g) {
     static const char *const cuda[] = { "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate" };
     static const char *const hip[] = { "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags" };
@@ -1002,14 +1003,14 @@ static void check_devices_together(gpu *g) {
     for (int at = 0; at < 3; at++) {
         vmafgpu_config config = devices_config(g, &f, three, at == 2 ? VMAFGPU_ALL_DEVICES : 3);
         scores expected = cpu_score(&f, &config);
-        meeting m = { NULL, 3, 0 };
+        rendezvous m = { NULL, 3, 0 };
         pthread_t other;
         vmafgpu *context;
-        where("three GPUs at %s together", (g->is_hip ? hip : cuda)[at]);
+        where("three GPUs in %s at the same time", (g->is_hip ? hip : cuda)[at]);
         m.g = g;
         config.gpu.copy_threads = 2;
         g->sim.hold((g->is_hip ? hip : cuda)[at]);
-        test_need(pthread_create(&other, NULL, end_meeting, &m) == 0, "a thread");
+        test_need(pthread_create(&other, NULL, end_rendezvous, &m) == 0, "a thread");
         context = open_checked(&config);
         pthread_join(other, NULL);
         CHECK(m.is_met);
@@ -1028,20 +1029,20 @@ void test_devices(gpu *g) {
     if (g->is_simulated)
         g->sim.set(SIMULATED_DEVICES, 3);
     if (g->device_count(&count) != 0 || count < 2) {
-        test_skip("several GPUs: there is one");
+        test_skip("several GPUs: there is one GPU");
         return;
     }
     check_devices(g, count);
     check_tags(g, both, 2);
     check_next_device(g);
-    check_devices_lend(g);
-    check_devices_hook(g);
+    check_devices_acquire(g);
+    check_devices_parallel_for(g);
     if (g->is_simulated) {
         check_devices_together(g);
         check_devices_rules(g, 0);
         check_devices_rules(g, 3);
         check_devices_lost(g);
     } else {
-        test_skip("several GPUs: this driver does not fail on demand");
+        test_skip("failures of several GPUs: the driver is not a simulated one");
     }
 }

@@ -1,16 +1,16 @@
-/* Lent memory: the same bits, how many pairs can be had, the order, what is refused, failures while pairs are on
- * loan. */
+/* Tests vmafgpu_acquire_pair(): scores, the number of pairs, their order, rejected calls, and failures while pairs are
+ * acquired. Also tests how frames in host memory are copied by several threads. */
 #include "gpu.h"
 
 enum { MOST = 64 };
 
-/* Pairs on loan, oldest first. */
-typedef struct loans {
+/* Pairs that are acquired and not pushed yet, oldest first. */
+typedef struct acquired_pairs {
     vmafgpu_frame pairs[MOST][2];
-    int first, end; /* by index of the pair */
-} loans;
+    int first, end; /* frame indices; pair i is pairs[i % MOST] */
+} acquired_pairs;
 
-/* Writes picture i of a film to a frame that was lent. */
+/* Writes frame i of a film to an acquired frame. */
 static void fill(const film *f, int side, int i, const storage *how, const vmafgpu_frame *frame) {
     for (int plane = 0; plane < 3 && frame->data[plane]; plane++) {
         size_t size = 0;
@@ -26,13 +26,13 @@ static void fill_pair(const film *f, int i, const storage *how, const vmafgpu_fr
     fill(f, 1, i, how, &pair[1]);
 }
 
-/* Borrows and fills as many pairs of the film as can be had, up to `most` on loan. */
-static void borrow(vmafgpu *context, const film *f, const storage *how, loans *l, int most) {
+/* Acquires and fills pairs of the film until `most` are acquired or none is available. */
+static void acquire_pairs(vmafgpu *context, const film *f, const storage *how, acquired_pairs *l, int most) {
     while (l->end < f->clip.frames && l->end - l->first < most) {
         vmafgpu_frame *pair = l->pairs[l->end % MOST];
         vmafgpu_result result = vmafgpu_acquire_pair(context, &pair[0], &pair[1]);
         if (result == VMAFGPU_AGAIN) {
-            CHECK(l->end > l->first); /* else it waits */
+            CHECK(l->end > l->first); /* without acquired pairs, the call waits instead */
             break;
         }
         if (!CHECK_INT(result, VMAFGPU_OK))
@@ -41,7 +41,7 @@ static void borrow(vmafgpu *context, const film *f, const storage *how, loans *l
     }
 }
 
-static vmafgpu_result give_back(vmafgpu *context, loans *l) {
+static vmafgpu_result push_acquired(vmafgpu *context, acquired_pairs *l) {
     vmafgpu_frame *pair = l->pairs[l->first % MOST];
     const vmafgpu_result result = vmafgpu_push(context, &pair[0], &pair[1]);
     l->first += result == VMAFGPU_OK;
@@ -50,18 +50,18 @@ static vmafgpu_result give_back(vmafgpu *context, loans *l) {
 
 static const storage plain_storage = { "h", 0, 0, 0, 0, 0 };
 
-/* ---- the same bits, in every format ---- */
+/* ---- scores, in every format ---- */
 
-static void test_lent_formats(gpu *g) {
+static void test_formats(gpu *g) {
     static const struct {
         int width, height, depth;
         storage how;
         int selected, batch, queue, ahead, threads, subsample;
     } cases[] = {
-        { 64, 36, 8, { "h", 0, 0, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 1, 0 }, /* rows without gaps */
+        { 64, 36, 8, { "h", 0, 0, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 1, 0 }, /* rows without padding */
         { 41, 37, 8, { "h", 0, 0, 0, 0, 0 }, MANY, 3, 2, MOST, 3, 0 },
         { 64, 36, 10, { "h", 0, 0, 0, 0, 0 }, DEFAULT, 1, 1, 1, 1, 0 },
-        { 41, 37, 10, { "h", 0, 0, 0, 0, 0 }, ADM, 4, 1, 3, 1, 0 }, /* which does not look for illegal samples itself */
+        { 41, 37, 10, { "h", 0, 0, 0, 0, 0 }, ADM, 4, 1, 3, 1, 0 }, /* ADM does not check for illegal samples */
         { 41, 37, 10, { "h", 0, 6, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 4, 0 },
         { 64, 36, 16, { "h", 0, 0, 0, 0, 0 }, MOTION, 2, 3, 2, 1, 0 },
         { 41, 37, 8, { "h", 2, 0, 0, 0, 0 }, DEFAULT, 2, 2, MOST, 2, 0 },
@@ -78,9 +78,9 @@ static void test_lent_formats(gpu *g) {
         vmafgpu_config config = gpu_config(g, &f);
         scores expected;
         vmafgpu *context;
-        loans l;
+        acquired_pairs l;
         memset(&l, 0, sizeof l);
-        where("lent memory, format %d", (int)i);
+        where("acquired memory, format %d", (int)i);
         select_features(&config, &selections[cases[i].selected]);
         config.bytes_per_sample = how->bytes_per_sample;
         config.layout = how->shift         ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH
@@ -96,9 +96,9 @@ static void test_lent_formats(gpu *g) {
             int most = 0;
             memset(&l, 0, sizeof l);
             while (l.first < f.clip.frames) {
-                borrow(context, &f, how, &l, cases[i].ahead);
+                acquire_pairs(context, &f, how, &l, cases[i].ahead);
                 most = l.end - l.first > most ? l.end - l.first : most;
-                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK))
+                if (!CHECK_INT(push_acquired(context, &l), VMAFGPU_OK))
                     break;
             }
             CHECK(cases[i].ahead < MOST || most == cases[i].batch * cases[i].queue || most == f.clip.frames);
@@ -113,10 +113,11 @@ static void test_lent_formats(gpu *g) {
     }
 }
 
-/* ---- the rules ---- */
+/* ---- rules ---- */
 
-/* Lent frames, frames of other memory, neighbours and pairs by themselves in turn; nothing is overwritten. */
-static void test_lent_and_others(gpu *g) {
+/* Mixes acquired frames with frames in other memory, preceding and following frames, and single pairs. None may be
+ * overwritten. */
+static void test_mixed_memory(gpu *g) {
     enum { FRAMES = 14, FIRST = 2, END = 12 };
     static const char *const kinds[] = { "h", "p", "d" };
     for (int way = 0; way < 12; way++) {
@@ -128,8 +129,8 @@ static void test_lent_and_others(gpu *g) {
         vmafgpu_frame seed[2], tail[2];
         vmafgpu_score score;
         double alone = 0;
-        loans l;
-        where("lent memory and '%s', way %d", kinds[way % 3], way);
+        acquired_pairs l;
+        where("acquired memory and '%s', way %d", kinds[way % 3], way);
         memset(&l, 0, sizeof l);
         l.first = l.end = FIRST;
         expected = cpu_score(&f, &config);
@@ -143,11 +144,11 @@ static void test_lent_and_others(gpu *g) {
         CHECK_INT(vmafgpu_acquire_pair(context, &seed[0], &seed[1]), VMAFGPU_OK);
         fill(&f, 0, FIRST - 1, &plain_storage, &seed[0]);
         if (config.gpu.batch > 1)
-            borrow(context, &f, &plain_storage, &l, 1); /* while the seed is still on loan */
+            acquire_pairs(context, &f, &plain_storage, &l, 1); /* while the preceding frame is acquired */
         CHECK_INT(vmafgpu_push_preceding(context, way & 1 ? &seed[0] : reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
         for (int i = FIRST; i < END; i++) {
             vmafgpu_frame *pair;
-            borrow(context, &f, &plain_storage, &l, 1 + i % 3);
+            acquire_pairs(context, &f, &plain_storage, &l, 1 + i % 3);
             pair = l.pairs[i % MOST];
             if (l.end - l.first < config.gpu.batch * config.gpu.queue_depth) {
                 CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 1, 0), reel_frame(&r, 1, 1), NULL, &score),
@@ -190,14 +191,14 @@ static void test_lent_and_others(gpu *g) {
     }
 }
 
-static void test_lent_refusals(gpu *g) {
+static void test_rejected_calls(gpu *g) {
     film f = film_make("texture+mix", 48, 40, 8, 6, 712);
     vmafgpu_config config = gpu_config(g, &f);
     vmafgpu_frame a[2], b[2], wrong;
     vmafgpu *context;
     config.gpu.batch = 2;
     config.gpu.queue_depth = 2;
-    where("lent memory, what is refused");
+    where("acquired memory, rejected calls");
     context = open_checked(&config);
     if (context) {
         CHECK_INT(vmafgpu_acquire_pair(context, NULL, &a[1]), VMAFGPU_ERROR_ARGUMENT);
@@ -208,7 +209,7 @@ static void test_lent_refusals(gpu *g) {
         CHECK_INT(vmafgpu_acquire_pair(context, &b[0], &b[1]), VMAFGPU_OK);
         fill_pair(&f, 0, &plain_storage, a);
         fill_pair(&f, 1, &plain_storage, b);
-        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* out of turn */
+        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* wrong order */
         CHECK_HAS(vmafgpu_last_error(context), "order");
         CHECK_INT(vmafgpu_push(context, &a[1], &a[0]), VMAFGPU_ERROR_ARGUMENT);
         CHECK_INT(vmafgpu_push(context, &a[0], &b[1]), VMAFGPU_ERROR_ARGUMENT);
@@ -219,11 +220,11 @@ static void test_lent_refusals(gpu *g) {
         wrong = a[0];
         wrong.data[0] = (const char *)a[0].data[0] + 16;
         CHECK_INT(vmafgpu_push(context, &wrong, &a[1]), VMAFGPU_ERROR_ARGUMENT);
-        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_OK);             /* nothing was taken before */
-        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT); /* given back already */
+        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_OK);             /* the rejected calls changed nothing */
+        CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT); /* already pushed */
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* though nothing is on loan */
-        /* a reset takes all back */
+        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* no pair is acquired now */
+        /* a reset releases all acquired pairs */
         CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
@@ -231,7 +232,7 @@ static void test_lent_refusals(gpu *g) {
             CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_AGAIN);
     }
-    vmafgpu_close(context); /* with four on loan */
+    vmafgpu_close(context); /* with four acquired pairs */
     config.gpu.frame_memory = VMAFGPU_MEMORY_PINNED;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
@@ -242,9 +243,9 @@ static void test_lent_refusals(gpu *g) {
 
 /* ---- samples that do not fit ---- */
 
-/* Nobody looks at them before the GPU does: the pair fails, and the sentence says where. What the CPU converts is
- * refused. */
-static void test_lent_illegal(gpu *g) {
+/* If the GPU finds an illegal sample, the pair fails and the message states the position. If the CPU converts the
+ * samples, the push is rejected. */
+static void test_illegal_samples(gpu *g) {
     enum { FRAMES = 6, BAD = 2, COLUMN = 37, ROW = 30 };
     for (int way = 0; way < 12; way++) {
         const int side = way & 1, converts = way >= 8;
@@ -254,8 +255,8 @@ static void test_lent_illegal(gpu *g) {
         scores expected;
         vmafgpu *context;
         vmafgpu_score score;
-        loans l;
-        where("illegal sample in lent memory, way %d", way);
+        acquired_pairs l;
+        where("illegal sample in acquired memory, way %d", way);
         memset(&l, 0, sizeof l);
         select_features(&config, &selections[way & 4 ? ADM : DEFAULT]);
         config.layout = converts ? VMAFGPU_LAYOUT_SEMIPLANAR_HIGH : VMAFGPU_LAYOUT_PLANAR;
@@ -265,17 +266,17 @@ static void test_lent_illegal(gpu *g) {
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
             unsigned char *at;
-            borrow(context, &f, &how, &l, 1);
+            acquire_pairs(context, &f, &how, &l, 1);
             at = (unsigned char *)(uintptr_t)l.pairs[i % MOST][side].data[0] + ROW * l.pairs[i % MOST][side].pitch[0] +
                  2 * COLUMN;
             at[converts ? 0 : 1] |= i == BAD ? 0x10 : 0;
             if (i == BAD && converts) {
-                CHECK_INT(give_back(context, &l), VMAFGPU_ERROR_FRAME);
+                CHECK_INT(push_acquired(context, &l), VMAFGPU_ERROR_FRAME);
                 CHECK_HAS(vmafgpu_last_error(context), side ? "distorted: luma sample " : "reference: luma sample ");
                 CHECK_HAS(vmafgpu_last_error(context), "column 37, row 30");
-                at[0] &= 0xef; /* the rest is as it was */
+                at[0] &= 0xef; /* the frame is legal again */
             }
-            CHECK_INT(give_back(context, &l), VMAFGPU_OK);
+            CHECK_INT(push_acquired(context, &l), VMAFGPU_OK);
         }
         if (context) {
             const int reach = vmafgpu_preceding_count(context);
@@ -301,8 +302,8 @@ static void test_lent_illegal(gpu *g) {
 
 /* ---- failures ---- */
 
-/* The GPU is lost, at each of its calls, while pairs are on loan: they stay so, and the CPU scores all. */
-static void test_lent_failures(gpu *g) {
+/* The GPU is lost at each driver call while pairs are acquired: the pairs stay valid and the CPU scores them. */
+static void test_lost_gpu(gpu *g) {
     enum { FRAMES = 9 };
     int lost = 1;
     for (int n = 1; lost && g->is_simulated; n += n < 20 ? 1 : 7) {
@@ -311,8 +312,8 @@ static void test_lent_failures(gpu *g) {
             vmafgpu_config config = gpu_config(g, &f);
             scores expected = cpu_score(&f, &config), got;
             vmafgpu *context;
-            loans l;
-            where("GPU lost at call %d, %d bits, with pairs on loan", n, depth);
+            acquired_pairs l;
+            where("GPU lost at call %d, %d bits, with acquired pairs", n, depth);
             memset(&l, 0, sizeof l);
             config.gpu.batch = 2;
             config.gpu.queue_depth = 2;
@@ -320,8 +321,8 @@ static void test_lent_failures(gpu *g) {
             context = open_checked(&config);
             g->sim.lose(n, 700);
             while (context && l.first < FRAMES) {
-                borrow(context, &f, &plain_storage, &l, MOST);
-                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK))
+                acquire_pairs(context, &f, &plain_storage, &l, MOST);
+                if (!CHECK_INT(push_acquired(context, &l), VMAFGPU_OK))
                     break;
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -337,9 +338,9 @@ static void test_lent_failures(gpu *g) {
     }
 }
 
-/* The GPU is lost, at each of its calls, around a pair with a sample that does not fit: as without that, the pair
- * fails and those whose motion it is a part of, unless the CPU has taken over by then and refuses it. */
-static void test_lent_illegal_lost(gpu *g) {
+/* The GPU is lost at each driver call while a pair with an illegal sample is pushed. Either the pair and its neighbours
+ * with motion fail, or the CPU has taken over and rejects the push. */
+static void test_illegal_sample_lost_gpu(gpu *g) {
     enum { FRAMES = 7, BAD = 2 };
     film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);
     vmafgpu_config config = gpu_config(g, &f);
@@ -348,31 +349,31 @@ static void test_lent_illegal_lost(gpu *g) {
     config.gpu.batch = 1;
     for (int n = 1; lost && g->is_simulated; n++) {
         vmafgpu *context;
-        int is_refused = 0;
-        loans l;
-        where("GPU lost at call %d, an illegal sample in lent memory", n);
+        int is_rejected = 0;
+        acquired_pairs l;
+        where("GPU lost at call %d, an illegal sample in acquired memory", n);
         memset(&l, 0, sizeof l);
         config.gpu.queue_depth = 1 + n % 3;
         context = open_checked(&config);
         g->sim.lose(n, 700);
         while (context && l.first < FRAMES) {
             unsigned char *at;
-            borrow(context, &f, &plain_storage, &l, 1);
+            acquire_pairs(context, &f, &plain_storage, &l, 1);
             at = (unsigned char *)(uintptr_t)l.pairs[l.first % MOST][0].data[0];
-            at[1] |= l.first == BAD && !is_refused ? 0x10 : 0;
-            if (give_back(context, &l) != VMAFGPU_OK) {
-                CHECK(!is_refused && l.first == BAD);
+            at[1] |= l.first == BAD && !is_rejected ? 0x10 : 0;
+            if (push_acquired(context, &l) != VMAFGPU_OK) {
+                CHECK(!is_rejected && l.first == BAD);
                 at[1] &= 0xef;
-                is_refused = 1;
-                if (!CHECK_INT(give_back(context, &l), VMAFGPU_OK))
+                is_rejected = 1;
+                if (!CHECK_INT(push_acquired(context, &l), VMAFGPU_OK))
                     break;
             }
         }
-        CHECK_INT(vmafgpu_flush(context), is_refused ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
+        CHECK_INT(vmafgpu_flush(context), is_rejected ? VMAFGPU_OK : VMAFGPU_ERROR_FRAME);
         lost = g->sim.hit()[0] != 0;
         g->sim.lose(0, 0);
         for (int i = 0; i < FRAMES && context; i++) {
-            const int is_spoilt = !is_refused && i >= BAD - 1 && i <= BAD + 1;
+            const int is_spoilt = !is_rejected && i >= BAD - 1 && i <= BAD + 1;
             vmafgpu_score score;
             if (CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) &&
                 !is_spoilt)
@@ -384,10 +385,10 @@ static void test_lent_illegal_lost(gpu *g) {
     film_free(&f);
 }
 
-/* ---- frames in host memory, which several threads copy and check ---- */
+/* ---- frames in host memory, copied and checked by several threads ---- */
 
-/* Calls parts in the order that nobody expects, or leaves one out. */
-static void hook(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+/* A config.parallel_for that runs the tasks in reverse order and skips the first *user tasks. */
+static void run_in_reverse(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     for (int i = count - 1; i >= *(const int *)user; i--)
         task(arg, i);
 }
@@ -400,7 +401,7 @@ static void test_staging(gpu *g) {
     enum { FRAMES = 6, BAD = 3, THREADS = 5 };
     for (int way = 0; way < 20; way++) {
         const storage *how = &forms[way % 5];
-        const int depth = how->shift || way >= 10 ? 10 : 8, hooked = way / 5 % 2, wide = depth > 8 ? 2 : 1;
+        const int depth = how->shift || way >= 10 ? 10 : 8, has_parallel_for = way / 5 % 2, wide = depth > 8 ? 2 : 1;
         int first = 0;
         storage mine = *how;
         film f = film_make("texture+mix", 40, 38, depth, FRAMES, (uint32_t)(720 + way));
@@ -415,20 +416,20 @@ static void test_staging(gpu *g) {
                                            : VMAFGPU_LAYOUT_PLANAR;
         config.gpu.batch = 2;
         config.gpu.copy_threads = THREADS;
-        config.parallel_for = hooked ? hook : NULL;
+        config.parallel_for = has_parallel_for ? run_in_reverse : NULL;
         config.parallel_for_user = &first;
         expected = cpu_score(&f, &config);
         r = reel_make(g, &f, &mine);
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
             picture *p = &r.pictures[2 * i + way % 2];
-            if (i == BAD && hooked) {
+            if (i == BAD && has_parallel_for) {
                 first = 1;
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_ERROR_SYSTEM);
                 CHECK_HAS(vmafgpu_last_error(context), "parallel_for");
                 first = 0;
             }
-            if (i == BAD && depth > 8) { /* the first of two rows is named */
+            if (i == BAD && depth > 8) { /* of two illegal samples, the message names the first */
                 const unsigned char bit = how->shift ? 1 : 0x80;
                 unsigned char *at = p->bytes + ((const char *)p->frame.data[0] - (const char *)p->bytes);
                 const ptrdiff_t pitch = p->frame.pitch[0] ? p->frame.pitch[0] : 80;
@@ -452,12 +453,12 @@ static void test_staging(gpu *g) {
     }
 }
 
-void test_lend(gpu *g) {
+void test_acquire(gpu *g) {
     test_staging(g);
-    test_lent_formats(g);
-    test_lent_and_others(g);
-    test_lent_refusals(g);
-    test_lent_illegal(g);
-    test_lent_failures(g);
-    test_lent_illegal_lost(g);
+    test_formats(g);
+    test_mixed_memory(g);
+    test_rejected_calls(g);
+    test_illegal_samples(g);
+    test_lost_gpu(g);
+    test_illegal_sample_lost_gpu(g);
 }

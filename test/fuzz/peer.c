@@ -17,8 +17,8 @@
  *   unsteady   the reports differ, and that of libvmaf depends on uninitialised memory (MALLOC_PERTURB_)
  *   crash      only the tool of libvmaf is ended by a signal
  *   differ     the reports differ
- *   theirs     libvmaf rejects the case, our tool scores it
- *   ours       libvmaf scores the case, our tool rejects it, and the manual does not document that
+ *   accepted   libvmaf rejects the case, our tool scores it
+ *   rejected   libvmaf scores the case, our tool rejects it, and the manual does not document that
  *   FAILED     our tool is ended by a signal
  * The exit status is 0 if no case has one of the last four results. */
 #if !defined(_XOPEN_SOURCE)
@@ -214,7 +214,7 @@ static void ask_ours(run *r, const comparison *q, const char *format, const char
 }
 
 static void count_as(const comparison *q, const char *kind, const char *detail, const char *example) {
-    static const char failures[] = "differ theirs ours FAILED";
+    static const char failures[] = "differ accepted rejected FAILED";
     char name[TALLY_NAME], clip_text[128], text[TALLY_TEXT];
     snprintf(name, sizeof name, "%s%s%.150s", kind, detail[0] ? ": " : "", detail);
     fuzz_case_describe(q->c, clip_text, sizeof clip_text);
@@ -353,9 +353,9 @@ static void run_case(const fuzz_case *c) {
         count_as(&q, "refused", "", "");
     } else if (ours.status == 0) {
         tally_message(masked, sizeof masked, they_say);
-        count_as(&q, is_misread(c) ? "known" : "theirs", masked, both);
+        count_as(&q, is_misread(c) ? "known" : "accepted", masked, both);
     } else {
-        count_as(&q, is_declined(we_say) ? "declined" : "ours", masked, both);
+        count_as(&q, is_declined(we_say) ? "declined" : "rejected", masked, both);
     }
 }
 

@@ -2067,6 +2067,10 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
+/* A checksum of the text of all types that this file shares with the kernels. Kernel files contain it, and kernels with
+ * a different one are refused. After a change to such a type, `test/interface.sh -i` sets the new value. */
+#define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
+
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
  * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
  * above. Frames in another form are imported into packed planes first. */
@@ -25176,8 +25180,9 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 
 /* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
- * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
- * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
+ * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
+ * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
+ * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the
  * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
  * is 0 if the blob is in the stream of the previous blob. In compiled-in kernels the descriptions are a table and the
  * streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
@@ -25194,7 +25199,8 @@ typedef struct vmafgpu__blob {
 
 enum {
     VMAFGPU__MAX_BLOBS = 64,
-    VMAFGPU__CONTAINER_HEAD = 24,
+    VMAFGPU__CONTAINER_HEAD = 28,
+    VMAFGPU__CONTAINER_CHECKED = 24, /* the CRC-32 begins here */
     VMAFGPU__CONTAINER_ENTRY = 32,
     VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 limits strings to 4095 */
 };
@@ -25218,10 +25224,12 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     if (size < at)
         return -1;
     const uint32_t count = vmafgpu__read_u32(data + 16);
-    if (count > VMAFGPU__MAX_BLOBS || size - at < count * VMAFGPU__CONTAINER_ENTRY ||
-        vmafgpu__crc32(data + at, count * VMAFGPU__CONTAINER_ENTRY) != vmafgpu__read_u32(data + 20))
+    if (count > VMAFGPU__MAX_BLOBS || size - at < count * VMAFGPU__CONTAINER_ENTRY)
         return -1;
     at += count * VMAFGPU__CONTAINER_ENTRY;
+    if (vmafgpu__crc32(data + VMAFGPU__CONTAINER_CHECKED, at - VMAFGPU__CONTAINER_CHECKED) !=
+        vmafgpu__read_u32(data + 20))
+        return -1;
     for (uint32_t i = 0; i < count; i++) {
         const char *entry = data + VMAFGPU__CONTAINER_HEAD + i * VMAFGPU__CONTAINER_ENTRY;
         vmafgpu__blob *blob = &blobs[i];
@@ -25241,6 +25249,11 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
         }
     }
     return at == size ? (int)count : -1;
+}
+
+/* Whether a container, which has been read, belongs to this version of this file. */
+static int vmafgpu__is_current_container(const vmafgpu__image *image) {
+    return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
 
 /* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
@@ -27096,10 +27109,16 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     if (!vmafgpu__is_container(image))
         return vendor->load_image(v, image, reason, size);
     count = vmafgpu__read_container(image, blobs);
-    if (count >= 0)
-        return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
-    vmafgpu__message(reason, size, "%.200s: is truncated or damaged", image->name);
-    return 0;
+    if (count < 0) {
+        vmafgpu__message(reason, size, "%.200s: is truncated or damaged", image->name);
+        return 0;
+    }
+    if (!vmafgpu__is_current_container(image)) {
+        vmafgpu__message(reason, size, "%.200s: belongs to another version of vmafgpu.h; build the kernels again",
+                         image->name);
+        return 0;
+    }
+    return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
 }
 
 /* Loads the first image that the driver accepts. */

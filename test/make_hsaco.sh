@@ -53,6 +53,7 @@ object() { # TARGET
 # ---- main part ----
 
 [ -f "$kernels" ] || die "$kernels not found"
+check_interface
 if ! find_amd_clang; then
     say 'no kernels built for AMD GPUs: they need clang 19 or later with lld (apt-get install clang-19 lld-19)'
     exit 0

@@ -64,6 +64,7 @@ assemble() { # CAPABILITY
 }
 
 [ -f "$kernels" ] || die "$kernels not found"
+check_interface
 compiler=
 if [ "${FORCE:-nvcc}" = nvcc ]; then
     find_nvcc && compiler=nvcc

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compares the binary interface of vmafgpu.h (sizes and offsets of structs, enumerators, functions) with test/abi.txt.
-# A struct, an enumerator or a function that changes needs a new VMAFGPU_ABI; an addition does not.
+# A struct, an enumerator or a function that changes needs a new VMAFGPU_ABI; an addition does not. Also checks
+# VMAFGPU__KERNEL_INTERFACE.
 #
 #     test/test_abi.sh BUILD
 #     test/test_abi.sh -i          updates test/abi.txt; fails if a change needs a new VMAFGPU_ABI
@@ -50,6 +51,24 @@ check 'no part of the interface changed without a new VMAFGPU_ABI' [ ! -s "$work
 diff "$list" "$work/abi.txt" > "$work/found"
 cat "$work/found"
 check 'test/abi.txt is current; test/test_abi.sh -i updates it' [ ! -s "$work/found" ]
+
+# ---- types that the host shares with kernels ----
+
+current=$(sed -n 's/^#define VMAFGPU__KERNEL_INTERFACE //p' vmafgpu.h)
+check 'VMAFGPU__KERNEL_INTERFACE is current; test/interface.sh -i updates it' [ "$(test/interface.sh)" = "$current" ]
+
+# kernel_change WHAT EXPECTED SED: whether a change to vmafgpu.h changes the checksum (EXPECTED: changed or same)
+kernel_change() {
+    sed "$3" vmafgpu.h > "$work/kernels.h"
+    check "$1: is planted" [ "$(cmp -s vmafgpu.h "$work/kernels.h"; echo $?)" = 1 ]
+    [ "$(test/interface.sh "$work/kernels.h")" = "$current" ] && found=same || found=changed
+    check "$1: $2" [ "$found" = "$2" ]
+}
+kernel_change 'swapped fields of a launch struct' changed 's/int32_t word_stride, count;/int32_t count, word_stride;/'
+kernel_change 'a field of another type' changed 's/^    int32_t both, only;/    int64_t both, only;/'
+kernel_change 'a larger batch' changed 's/VMAFGPU__MAX_BATCH = 32 /VMAFGPU__MAX_BATCH = 64 /'
+kernel_change 'comments and space' same 's,^    int32_t word_stride,/* words */     int32_t word_stride,'
+kernel_change 'a struct of the host' same 's/^    vmafgpu__blob blobs.*;/&/; s/^typedef struct vmafgpu__upload {/&\n    int planted;/'
 
 # ---- planted changes ----
 

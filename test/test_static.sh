@@ -106,8 +106,8 @@ fi
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels"
 xz -c --format=lzma "$work/kernels" > "$work/kernels.lzma"
 "$CC" -O1 -o "$work/pack_blobs" test/pack_blobs.c &&
-    "$work/pack_blobs" nvidia "$work/kernels.nvidia" "$release/vmafgpu_nvidia.h" ptx_80 "$work/kernels" \
-        "$work/kernels.lzma"
+    "$work/pack_blobs" nvidia "$(test/interface.sh)" "$work/kernels.nvidia" "$release/vmafgpu_nvidia.h" \
+        ptx_80 "$work/kernels" "$work/kernels.lzma"
 check 'the kernels are packed' [ $? -eq 0 ]
 
 makes install-libvmaf LIBRARIES=static EMBED=nvidia PREFIX="$work/prefix"

@@ -123,6 +123,23 @@ check 'nothing is compiled again' [ "$(grep -c -e ' -c -o ' "$work/make.log")" -
 makes -n libvmaf LIBRARIES=static
 check 'another EMBED compiles again' grep -q -e ' -c -o .*libvmaf.o' "$work/make.log"
 
+# Another libvmaf is neither overwritten nor removed.
+for file in lib/libvmaf.so.3 lib/libvmaf.a include/libvmaf/libvmaf.h; do
+    mkdir -p "$work/other/lib" "$work/other/include/libvmaf"
+    echo 'another libvmaf' > "$work/other/$file"
+    for target in install-libvmaf uninstall-libvmaf; do
+        makes $target LIBRARIES=static EMBED=nvidia PREFIX="$work/other"
+        check "$target, $file of another libvmaf: fails" [ $? -ne 0 ]
+        check "$target, $file of another libvmaf: message" grep -q "other/$file belongs to another libvmaf" "$work/make.log"
+        check "$target, $file of another libvmaf: is kept" grep -q '^another libvmaf$' "$work/other/$file"
+        check "$target, $file of another libvmaf: nothing else" [ "$(find "$work/other" -type f | wc -l)" -eq 1 ]
+    done
+    rm "$work/other/$file"
+done
+cp -R "$work/prefix" "$work/gone"
+makes uninstall-libvmaf PREFIX="$work/gone"
+check 'make uninstall-libvmaf of a static library leaves no files' [ -z "$(find "$work/gone" ! -type d)" ]
+
 pc=$work/prefix/lib/pkgconfig/libvmaf.pc
 check 'licence in libvmaf.pc' grep -q '^License: BSD-2-Clause-Patent$' "$pc"
 if command -v pkg-config > /dev/null; then

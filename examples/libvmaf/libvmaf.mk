@@ -60,7 +60,15 @@ $(BUILD)/libvmaf.dll: $(BUILD)/libvmaf.o
 
 vmaf_include = $(DESTDIR)$(PREFIX)/include/libvmaf
 
+# Fails if these folders contain another libvmaf. All files of this library contain the word vmafgpu.
+vmaf_ours = for file in '$(DESTDIR)$(LIBDIR)/libvmaf.so.3' '$(DESTDIR)$(LIBDIR)/libvmaf.a' \
+    '$(vmaf_include)/libvmaf.h' '$(DESTDIR)$(PREFIX)/bin/libvmaf.dll'; do \
+    [ ! -e "$$file" ] || grep -q vmafgpu "$$file" || { \
+        echo "$$file belongs to another libvmaf; choose another PREFIX and LIBDIR, or remove that libvmaf" >&2; \
+        exit 1; }; done
+
 install-libvmaf: libvmaf
+	@$(vmaf_ours)
 	mkdir -p '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(vmaf_include)' $(if $(WINDOWS),'$(DESTDIR)$(PREFIX)/bin')
 ifneq ($(vmaf_shared),)
 	install -m 755 $(vmaf_library) '$(DESTDIR)$(if $(WINDOWS),$(PREFIX)/bin,$(LIBDIR))'
@@ -75,13 +83,16 @@ endif
 	sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@PRIVATE@|$(vmaf_private)|g' examples/libvmaf/libvmaf.pc \
 	    > '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
 	chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/libvmaf.pc'
-	for file in $(if $(EMBED),,$(vmaf_kernels)); do [ ! -f $(BUILD)/$$file ] || { mkdir -p '$(DESTDIR)$(PREFIX)/lib/vmafgpu' && \
+	install -m 644 LICENSE '$(vmaf_include)'
+	for file in $(if $(EMBED),,$(vmaf_kernels)); do [ ! -f $(BUILD)/$$file ] || { \
+	    mkdir -p '$(DESTDIR)$(PREFIX)/lib/vmafgpu' && \
 	    install -m 644 $(BUILD)/$$file '$(DESTDIR)$(PREFIX)/lib/vmafgpu'; } || exit 1; done
 
 # This also removes the kernels of the tool; `make install` installs them again.
 uninstall-libvmaf:
+	@$(vmaf_ours)
 	cd '$(DESTDIR)$(PREFIX)' && rm -f $(vmaf_headers:%=include/libvmaf/%) include/libvmaf/libvmaf.h \
-	    include/libvmaf/version.h bin/libvmaf.dll $(vmaf_kernels:%=lib/vmafgpu/%)
+	    include/libvmaf/version.h include/libvmaf/LICENSE bin/libvmaf.dll $(vmaf_kernels:%=lib/vmafgpu/%)
 	cd '$(DESTDIR)$(LIBDIR)' && rm -f libvmaf.so libvmaf.so.3 libvmaf.a libvmaf.dll.a pkgconfig/libvmaf.pc
 	cd '$(DESTDIR)$(PREFIX)' && for folder in include/libvmaf lib/vmafgpu; do [ ! -d $$folder ] || \
 	    rmdir $$folder 2> /dev/null || :; done

@@ -116,6 +116,11 @@ check_resources() {
         }' "$2" "$3"
 }
 
+# check_foreign FILE: functions of the device libraries of ROCm (ocml, ockl)
+check_foreign() {
+    grep -a -o -E '__(ocml|ockl|oclc)_[a-z_0-9]*' "$1" | sort -u
+}
+
 # check_machine_code FILE RESOURCES: also fails if no kernel reads global memory, because then this check is wrong
 check_machine_code() {
     awk '
@@ -271,6 +276,10 @@ check_wrong() {
     note 'comparisons that LLVM compiles correctly' "$work/right"
     swapped_comparisons /dev/null > "$found"
     must_find 'the compiler printed no code'
+
+    printf 'code\0__ocml_exp2_f32\0more' > "$work/foreign"
+    check_foreign "$work/foreign" > "$found"
+    must_find '__ocml_exp2_f32'
 }
 
 # ---- main part ----
@@ -308,6 +317,8 @@ for target in $targets; do
     note "$target" "$found"
     check_machine_code "$work/$target.code" "$work/$target.resources" > "$found"
     note "$target, machine code" "$found"
+    check_foreign "$build/vmafgpu_kernels.$target.hsaco" > "$found"
+    note "$target, functions of ROCm" "$found"
     if [ -f "$blobs/$target.swapped" ]; then
         shown="$shown $target"
         note "$target, comparisons" "$blobs/$target.swapped"

@@ -14,6 +14,7 @@
 #   kernels that fit() changes for machine code. DEPTH=all: every kernel, and each capability from 8.0 that ptxas
 #   supports.
 # - Machine code contains LDG...CONSTANT and no other LDG, and does not use local memory.
+# - The PTX contains no functions of libdevice or of the CUDA toolkit: it may be given away under any licence.
 # - The container and the C header contain these images and the assembled machine code, in at most 6 MB.
 build=${1:-build}
 work=${2:-$build/codegen}
@@ -44,6 +45,11 @@ check_head() { # FILE TARGET
             if (!entries)
                 print "no kernels"
         }' "$1"
+}
+
+# check_foreign FILE: functions of libdevice (__nv_) and of the CUDA toolkit (__internal_, __cuda)
+check_foreign() {
+    grep -o -E '(__nv_|__internal_|__cuda)[A-Za-z_0-9]*' "$1" | sort -u
 }
 
 # check_memory FILE: also fails if there are no read-only loads at all, because then this check is wrong
@@ -254,6 +260,14 @@ check_machine_code() { # FILE
 
 # ---- main part ----
 
+printf '.func  (.param .b32 func_retval0) %s(\n' __internal_trig_reduction_slowpath __nv_logf logf > "$work/foreign"
+if [ "$(check_foreign "$work/foreign" | wc -l)" -eq 2 ]; then
+    passed=$((passed + 1))
+else
+    echo 'functions of the toolkit: not found in a file that contains two'
+    failed=$((failed + 1))
+fi
+
 # image FILE TARGET ARCHITECTURE...: checks a PTX image, and its machine code for these architectures
 image() {
     file=$1
@@ -263,6 +277,8 @@ image() {
     found=$work/found
     check_head "$file" "$target" > "$found"
     note "$name" "$found"
+    check_foreign "$file" > "$found"
+    note "$name, functions of the toolkit" "$found"
     check_memory "$file" > "$found"
     note "$name" "$found"
     [ -n "$ptxas" ] || return

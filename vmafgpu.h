@@ -26299,6 +26299,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
+    v->subject[0] = '\0'; /* it names a later frame; the caller adds the number of this one */
     vmafgpu_result result = vmafgpu__cpu_need(v);
     int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {

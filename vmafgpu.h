@@ -23518,14 +23518,14 @@ VMAFGPU__COLD_END
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
  * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
- * computes the same bits. The functions process a strip of rows of one picture and get their arguments from a job or
- * task. The chains call them.
+ * computes the same bits. Each function processes a strip of rows of one picture and gets its arguments from a job or a
+ * task. The chains call these functions.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* Table of masks. A load that begins n elements before the middle returns n lanes of ones, then zeros. Vectors have up
- * to 32 lanes. */
+/* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by lanes
+ * of zeros. Vectors have up to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -23540,7 +23540,7 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
 
-/* Returns the registers that the operating system saves, as bits: 6 for AVX, 0xe6 for AVX-512. */
+/* Returns a bit mask of the registers that the operating system saves. AVX needs the bits 6, AVX-512 the bits 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -23575,7 +23575,7 @@ static int vmafgpu__has_level(int level) {
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
-/* Returns the functions of the highest level that the processor supports and `mask` does not disable. */
+/* Returns the functions of the highest level that the processor supports and that `mask` does not disable. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 #ifdef VMAFGPU__HAS_X86
     if (!(mask & vmafgpu__functions_avx512.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX512))
@@ -23632,7 +23632,8 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of frame `place` (0 reference, 1 distorted) of a member: of the caller's memory, or of a copy. */
+/* Makes a view of one frame of a member (`place`: 0 reference, 1 distorted). The view refers to the caller's memory or
+ * to a copy of the frame. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -23660,7 +23661,7 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 
 /* ---- the backend: pieces of the chains ---- */
 
-/* Stops all chains if a sample does not fit the bit depth. */
+/* Checks rows of all frames and stops all chains if a sample does not fit the bit depth. */
 static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
@@ -23674,7 +23675,7 @@ static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int sc
         vmafgpu__atomic_set(&cpu->chains.is_stopped, 1);
 }
 
-/* Stores the reference for the motion of the next frame. */
+/* Stores rows of the reference, which are needed for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int y = first; y < end; y++)
@@ -23687,10 +23688,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* The chains and their inputs. Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and
- * 2y + 1 of the previous scale and on rows around them: VIF reads 8, 4, 2 and 1 rows above and below. Some inputs are
- * one or two rows larger than necessary. The reference is stored only when motion has read the rows that it replaces
- * and the whole frame has been checked. */
+/* The chains and their inputs. A unit is a pair of rows or, if `of_bands` is set, a row of the ADM bands. Row y of a
+ * scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach 8, 4, 2 and
+ * 1 rows up and down. Some inputs are one or two rows larger than necessary. A row of the reference is stored only
+ * after motion has read the row that it replaces and the whole frame has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -23731,9 +23732,9 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* The order in which a single thread prefers the chains, then that of several threads. A single thread processes a
+/* The preferred order of the chains: first for a single thread, then for several threads. A single thread processes a
  * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
- * scratch memory for only a few pieces at a time. They process motion last. */
+ * scratch memory for only a few pieces at a time, and end with motion. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -23787,10 +23788,10 @@ static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu,
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
-/* Computes motion against the previous reference of a detached pair, which is not part of the clip. */
+/* Computes the motion of a detached pair, which is not part of the clip, against its previous reference. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* The previous reference uses the place of the distorted frame. */
+    /* The previous reference temporarily uses the entries of the distorted frame. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -23812,7 +23813,7 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
         memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
 }
 
-/* Prepares for a reference with `count` distorted frames; all except the first use candidate slots. */
+/* Prepares for a reference with `count` distorted frames. All distorted frames except the first use candidate slots. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
     v->has_base = 0;
@@ -23824,7 +23825,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* Copies the results that depend on the reference only from the first member to the other members. */
+/* Copies the results that depend only on the reference to all members; the first member has computed them. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -23866,7 +23867,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. `cpu` is the member whose `pair` contains the luma. */
+/* Computes the standalone features of a pair. `cpu` is the member whose `pair` refers to the luma planes. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -23899,8 +23900,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features with a `score` function, then the standalone features. `cpu` is the member whose `pair`
- * contains the luma. */
+/* Computes the features that have a `score` function, then the standalone features. `cpu` is the member whose `pair`
+ * refers to the luma planes. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -23927,7 +23928,7 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* Sets *own to the frame, or to the planes that an RGB frame is converted to. */
+/* Sets *own to the frame itself or, if this is an RGB frame, to the planes that it is converted to. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
@@ -23970,7 +23971,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* Sets the name of a distorted frame for error messages if there are several. */
+/* If a pair has several distorted frames, sets the name of this one for error messages. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -24021,12 +24022,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* If nothing can fail after the samples are checked, a chain stores the reference. */
+    /* Let a chain store the reference if nothing can fail once the samples have been checked. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, parts of the stored frame may be missing: copy all of it here. */
+    /* If config.parallel_for fails, parts of the stored frame may be missing: copy the whole frame here. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -24064,8 +24065,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts. On failure nothing changes, and vmafgpu_push() reports the
- * error. */
+/* Computes the sums of the next pair of all contexts together. On failure the contexts stay unprepared. Then
+ * vmafgpu_push() computes the sums itself and reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -24134,7 +24135,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Does nothing: the engine counts the references before a pair. */
+/* Does nothing: the engine itself counts the references that precede a pair. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -24156,7 +24157,7 @@ static int vmafgpu__map_count(const vmafgpu_config *c) {
     return c->map_block_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_block_size) : 0;
 }
 
-/* Whether the caller's frames have the format that the CPU code reads. */
+/* Whether the CPU code can read the caller's frames in place: their samples have the right format. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (c->bit_depth > 8)
@@ -24174,7 +24175,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
         const vmafgpu__chain_kind *kind = &vmafgpu__chain_kinds[k];
         wanted[k] = kind->run && (!kind->feature || vmafgpu__uses(v, kind->feature)) ? threads : 0;
     }
-    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks, so these pieces are small */
+    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks: use small pieces */
     chains->kinds = vmafgpu__chain_kinds;
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
@@ -24189,13 +24190,13 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
                                                                   : v->config.max_candidates;
 }
 
-/* Allocates a low-pass band that a scale passes to the next one. */
+/* Allocates a low-pass band, the output of a scale that the next scale reads. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
-/* Allocates the memory of one more distorted frame. */
+/* Allocates the memory for one more distorted frame. */
 static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head,
                                           vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
@@ -24215,7 +24216,7 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with *head. *head receives the pointers. */
+/* Lays out all memory of the backend as one block, which begins with *head. Stores the addresses in *head. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -24272,8 +24273,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: all states, and scratch memory that one feature uses at a time.
- * Features with a `score` function share this scratch memory. */
+/* Allocates the memory of the standalone features: a state for each, and scratch memory for one at a time. Features
+ * with a `score` function use the same scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -24334,8 +24335,9 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns how many positions must be collected first: all before this one, since a pair is scored when it is submitted.
- * For a lent pair, CPU_PAIRS - 1 pairs before it can still be pending. */
+/* Returns how many positions must be collected before the pair at `position` is submitted or lent. All earlier ones
+ * must be, since a pair is scored when it is submitted; for a lent pair, up to CPU_PAIRS - 1 earlier pairs can still be
+ * pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24346,7 +24348,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends buffers for a pair. The push reads them like other frames, before it returns. */
+/* Lends buffers for a pair. The push of this pair reads the buffers like other frames, before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -24382,8 +24384,7 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, the backend is closed, and the next pair tries
- * again. */
+/* Opens the CPU backend after a GPU failure. If memory is short, closes it again; the next pair makes a new attempt. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -24423,8 +24424,9 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
- * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend finds frames that a GPU cannot
- * read. vmafgpu__check_memory_kind() in >>gpu frames checks that memory is of the kind that the config states.
+ * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend detects frames that a GPU cannot
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the
+ * memory of the frames.
  */
 
 /* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
@@ -24463,7 +24465,7 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
-/* Returns the bytes per row of data[0]. */
+/* Returns the number of bytes per row of data[0]. */
 static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
 #ifndef VMAFGPU_NO_RGB
     if (frame->pixels)
@@ -24538,7 +24540,8 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory are the ones lent for this position. Other lent frames have undefined contents. */
+/* If frames are in lent memory, checks that they were lent for this position. The contents of other lent frames are
+ * undefined. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -24567,8 +24570,8 @@ VMAFGPU__COLD_END
  * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest is the
- * output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
+/* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes; the sizes are not read. The
+ * rest is the output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -24577,17 +24580,18 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* whether length - 2 is at least 8; at least 16 */
+    uint16_t is_more[2]; /* bits: length - 2 is at least 8; it is at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* is_again[0]: a former distance is reused. The others: it is not the latest, not the 2nd, not the 3rd one. */
+    /* Bits. is_again[0]: an earlier distance is used again. [1], [2], [3]: it is not the latest, 2nd latest, 3rd
+     * latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* with a new distance; with a former one */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] with a new distance, [1] with an earlier one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -24621,7 +24625,7 @@ static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
     return bit;
 }
 
-/* Decodes a number of `bits` bits, highest first. The context of a bit is the bits before it. */
+/* Decodes a `bits`-bit number, highest bit first. The context of a bit consists of the bits before it. */
 static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 1;
     for (int i = 0; i < bits; i++)
@@ -24629,7 +24633,7 @@ static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value - (1u << bits);
 }
 
-/* Decodes a number of `bits` bits, lowest first. */
+/* Decodes a `bits`-bit number, lowest bit first. */
 static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 0, before = 1;
     for (int i = 0; i < bits; i++) {
@@ -24640,8 +24644,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. If `is_expected`, the bits of `expected`, the byte after the copied data, are part of the context
- * until a bit differs. */
+/* Decodes a literal. `expected` is the byte that would have continued the previous copy. If `is_expected` is set, its
+ * bits are part of the context until a decoded bit differs from it. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -24664,8 +24668,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance and returns it minus 1. The slot contains the two highest bits and the number of other bits. From
- * slot 14 on, only the lowest four bits have contexts. */
+/* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of its
+ * other bits. From slot 14 on, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -24699,8 +24703,8 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 /* Unpacks the first `size` bytes of a stream; returns 0 if the stream is damaged or too short. */
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
-    uint32_t last[4] = { 0, 0, 0, 0 }; /* former distances, minus 1 */
-    unsigned state = 0;                /* kinds of the latest symbols; below 7 if the last one was a literal */
+    uint32_t last[4] = { 0, 0, 0, 0 }; /* the latest distances, minus 1 */
+    unsigned state = 0; /* encodes the kinds of the latest symbols; below 7 if the last one was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -24745,7 +24749,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
         const uint8_t *const from = out + made - last[0] - 1;
         length = length < size - made ? length : size - made;
         made += length;
-        /* Source and target may overlap: each copy doubles the data that can be copied next. */
+        /* Source and target may overlap: each copy doubles the number of bytes that the next copy can read. */
         for (size_t piece = (size_t)last[0] + 1; length > 0; piece *= 2) {
             piece = piece < length ? piece : length;
             memcpy(out + made - length, from, piece);
@@ -24757,7 +24761,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte before k bytes */
+    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRC of each byte value followed by k zero bytes */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -24780,12 +24784,13 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions, which a vendor fills from its library by name. If the APIs differ in more than
- * names, the vendor table has a function for it (>>vendors). The rest of the engine does not depend on the vendor.
- * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
+ * The driver is a table of functions. A vendor fills this table by looking up names in its library. If the APIs differ
+ * in more than names, the vendor has a function of its own for the difference (>>vendors). The rest of the engine does
+ * not depend on the vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless
+ * stated otherwise.
  */
 #ifdef _WIN32
-/* These declarations are the same as in windows.h, which may or may not be included. */
+/* These declarations are the same as those in windows.h, which may or may not have been included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24859,7 +24864,7 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* The layouts of CUDA_ARRAY3D_DESCRIPTOR and of CUDA_RESOURCE_DESC for an array. */
+/* The layouts of CUDA_ARRAY3D_DESCRIPTOR and, for arrays, of CUDA_RESOURCE_DESC. */
 typedef struct vmafgpu__array_shape {
     size_t width, height, depth;
     int format;
@@ -24872,9 +24877,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Each row contains the name in the table, the result, the arguments, the CUDA name and the HIP name. The name is NULL
- * if the vendor does not need the function. A leading '?' marks functions that old libraries may lack. Handles are
- * opaque pointers, devices are ints, and device addresses have 64 bits. */
+/* Each row contains the name in the table, the result type, the arguments, the CUDA name and the HIP name. A CUDA or
+ * HIP name is NULL if that vendor does not need the function. A leading '?' marks functions that old libraries may
+ * lack. Handles are opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -24952,7 +24957,7 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is in flight, the same for both vendors. */
+/* Result of an event query while work is still in flight; the number is the same for both vendors. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
@@ -24969,15 +24974,15 @@ typedef struct vmafgpu__image {
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
-    const char *library;                        /* for messages */
+    const char *library;                        /* its name in messages */
     const char *libraries[12];                  /* file names to try, in this order */
     int is_kept;                                /* the library must not be unloaded */
     int has_surfaces;                           /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;          /* compiled in; the last one has no target; NULL if none */
-    int enter_function, copy_function;          /* functions that `enter` and `copy_rows` call, for messages */
-    size_t state_size;                          /* of the vendor's struct, vmafgpu__gpu.state, initially zero */
+    const struct vmafgpu__blob *blobs; /* compiled-in kernels; the last entry has no target; NULL if there are none */
+    int enter_function, copy_function; /* driver functions that `enter` and `copy_rows` call, for messages */
+    size_t state_size;                 /* size of the vendor's struct (vmafgpu__gpu.state), which is zero at first */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
@@ -24995,10 +25000,10 @@ typedef struct vmafgpu__vendor {
     /* Finds the device whose memory contains an address, if the driver reports it. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
-    /* Returns how well a blob for this target suits the device: 0 if the blob does not run; higher is better. */
+    /* Returns how well a blob for this target suits the device: 0 if the blob cannot run; higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. A vendor that keeps the data sets image->data to
-     * NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. A vendor that takes over the allocated data must set
+     * image->data to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
@@ -25006,7 +25011,8 @@ typedef struct vmafgpu__vendor {
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* Prefer a driver library that the program has loaded already: the program's streams and addresses belong to it. */
+    /* Prefer a library that the program has already loaded: the program's streams and addresses belong to that
+     * library. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -25043,7 +25049,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct are declared here, since strict modes hide their declarations. */
+    /* dladdr() and its struct are declared here because the system headers hide them in strict C modes. */
     struct {
         const char *file;
         void *base;
@@ -25076,7 +25082,7 @@ static size_t vmafgpu__path_of_program(char *out, size_t size) {
 #ifdef _WIN32
     used = (size_t)GetModuleFileNameA(NULL, out, (unsigned long)size);
 #elif defined(__linux__)
-    /* readlink() is not part of C99; strict modes hide its declaration. */
+    /* readlink() is not part of C99, so strict C modes hide its declaration. */
     long (*read_link)(const char *, char *, size_t) = NULL;
     void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "readlink") : NULL;
     if (symbol) {
@@ -25130,16 +25136,16 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
  * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
  * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
- * is 0 if the blob is in the stream of the previous blob. In compiled-in kernels the descriptions are a table and the
- * streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
+ * is 0 if the blob is in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table
+ * and the streams are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
-/* An LZMA stream contains the blobs of similar devices, one after another. It is unpacked up to the end of the wanted
- * blob. */
+/* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
+ * blob is unpacked. */
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: the stream is rows of TEXT_ROW characters and NUL */
-    uint32_t crc;                  /* of the packed stream */
+    uint32_t is_text, packed_size; /* is_text: the stream consists of rows of TEXT_ROW characters and a NUL */
+    uint32_t crc;                  /* CRC of the packed stream */
     uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
 
@@ -25147,7 +25153,7 @@ enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 24,
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 limits strings to 4095 */
+    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 guarantees only 4095 per string */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -25194,8 +25200,8 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     return at == size ? (int)count : -1;
 }
 
-/* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
- * without '?' and '\\', which are special in C strings. */
+/* Decodes text to bytes. Five characters represent a 32-bit number in base 85, highest digit first. The digits are '#'
+ * to 'z' without '?' and '\\', which are special in C strings. */
 static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     const char *row = (const char *)rows;
     for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
@@ -25299,7 +25305,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Sets `reason` to the message for the case that there is no image to try. */
+/* Sets `reason` to a message that explains why there is no image to try. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -25310,7 +25316,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. Without an image there is no need to start the driver, which is slow. */
+/* Whether there is an image to try. If there is none, the driver, which is slow to start, need not be started. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -25325,17 +25331,18 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 /* ================================================================================================
  * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
- * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
- * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
+ * Pairs are collected in a slot until its batch is full. Then each kernel is launched once for all of them. A slot has
+ * streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
  * turn. The host waits only if the next slot is still running.
  *
  * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
  * launched <= submitted. The sums of positions below `retired` are on the host.
  *
  * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * also reads earlier references. The ring of distorted frames has `in flight` planes. Both exist on the device, and in
- * pinned host memory for frames from pageable memory. A plane is overwritten only after everything that reads it is
- * retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
+ * also reads earlier references. The ring of distorted frames has `in flight` planes. Both rings exist on the device.
+ * For frames from pageable memory, both also exist in pinned host memory. A plane is overwritten only after all pairs
+ * that read it are retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if
+ * the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -25344,13 +25351,13 @@ typedef struct vmafgpu__feature_device_state {
     void *functions[VMAFGPU__MAX_FUNCTIONS];
     int resident[VMAFGPU__MAX_FUNCTIONS];
     size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
-    size_t scratch_size;    /* of a batch */
+    size_t scratch_size;    /* for a whole batch */
 } vmafgpu__feature_device_state;
 
-/* The kernels of the image, and their device memory. */
+/* The kernels of the image and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* for luma, for chroma; then both for surfaces */
+    void *pixels[4]; /* for luma and for chroma; then the same two for surfaces */
     void *surfaces;  /* for YUV frames in surfaces */
     size_t transfer; /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
@@ -25360,9 +25367,9 @@ typedef struct vmafgpu__kernels {
 
 /* A submitted frame or pair. */
 typedef struct vmafgpu__item {
-    vmafgpu_frame reference, distorted; /* for the CPU if the GPU fails and `memory` is readable */
+    vmafgpu_frame reference, distorted; /* read by the CPU if the GPU fails, unless they are in GPU memory */
     int has_distorted;
-    int packed[2]; /* whether each frame is in our planes, with legal samples */
+    int packed[2]; /* whether our planes already contain each frame, with legal samples only */
     int history;
 } vmafgpu__item;
 
@@ -25374,11 +25381,11 @@ typedef struct vmafgpu__outcome {
 
 typedef struct vmafgpu__slot {
     void *streams[VMAFGPU__STREAMS];
-    void *arrived, *done;           /* events: all frames are on the device; the batch is done */
-    void *branch[VMAFGPU__STREAMS]; /* events: a stream is done; none for the first stream */
-    uint64_t scratch;               /* this slot's part of the device memory */
+    void *arrived, *done;           /* events: all frames are on the device; the batch is finished */
+    void *branch[VMAFGPU__STREAMS]; /* events: a stream has finished; NULL for the first stream */
+    uint64_t scratch;               /* address of this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results; /* pinned: sums of all pairs, `illegal` of all, `claimed`, words of all */
+    unsigned char *results; /* pinned: the sums of all pairs, then `illegal` of all, `claimed`, the words of all */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
@@ -25391,40 +25398,40 @@ typedef struct vmafgpu__slot {
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map; /* of the only pair of the batch */
-    int map_history;         /* frames before that pair */
-    float *map_staging;      /* pinned; of all blocks */
+    vmafgpu__wanted_map map; /* requested for the only pair of the batch */
+    int map_history;         /* number of frames before that pair */
+    float *map_staging;      /* pinned; values of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void *state; /* the vendor's struct, after this one */
+    void *state; /* the vendor's struct, which follows this struct in memory */
     void *library, *module;
     int device, has_device, is_inside;
-    char name[128], architecture[32]; /* "gfx1100"; "sm_90" */
+    char name[128], architecture[32]; /* architecture: "gfx1100", "sm_90" */
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a call failed; the note names it */
-    int is_drained; /* after that, none of our work runs on the device */
+    int is_dead;    /* a driver call has failed; the note names it */
+    int is_drained; /* set after a failure, once none of our work runs on the device */
 
     int batch, queue;
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
     int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
     int flight;               /* maximum number of pairs in flight */
-    int ring, distorted_ring; /* planes of references and of distorted frames */
-    int sample_bytes;         /* of packed planes */
+    int ring, distorted_ring; /* number of planes for references and for distorted frames */
+    int sample_bytes;         /* bytes per sample in packed planes */
     int is_plain;             /* the caller's samples have the packed form */
     int is_packed;            /* is_plain, and the caller's planes can be read in place */
-    int is_checked;           /* samples can be illegal */
-    int has_surfaces;         /* frames may be surfaces and arrays */
+    int is_checked;           /* samples can be illegal and must be checked */
+    int has_surfaces;         /* frames may be in surfaces and arrays */
     size_t results_size;
     size_t words_at;            /* offset of the words of standalone features in the results */
-    int word_count;             /* per pair */
+    int word_count;             /* number of words per pair */
     size_t chroma_width;        /* bytes per row of a chroma plane */
-    vmafgpu__lent_layout plane; /* layout of our copies of frames, on host and device */
+    vmafgpu__lent_layout plane; /* layout of our copies of frames, on the host and on the device */
     size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
@@ -25435,7 +25442,7 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single; /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept; /* pageable; copies of frames in the caller's pinned memory */
+    unsigned char *kept; /* pageable; copies of frames that are in the caller's pinned memory */
 
     vmafgpu__item *items;       /* [ring] */
     vmafgpu__outcome *outcomes; /* [ring] */
@@ -25446,7 +25453,7 @@ struct vmafgpu__gpu {
     int next_slot; /* the slot being filled */
     void *caller_event;
     vmafgpu__kernels kernels;
-    vmafgpu__gpu_edits *edits; /* after the vendor's state; NULL if there are none */
+    vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
 };
 
 /* ---- failure ---- */
@@ -25494,8 +25501,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Makes the device current. Every entry point calls this, and vmafgpu__gpu_leave(), which restores the caller's
- * device. */
+/* Makes the device current. Every entry point calls this function and, at its end, vmafgpu__gpu_leave(), which makes
+ * the caller's device current again. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -25517,7 +25524,8 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* After a failure earlier batches may still run: waits until they no longer read the caller's frames. */
+/* Called after a failure, when earlier batches may still be running: waits until they no longer read the caller's
+ * frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -25567,7 +25575,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must write a frame to our planes: pageable memory, or pinned memory that the driver cannot copy. */
+/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory that the driver cannot
+ * copy. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -25577,8 +25586,8 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Lets the GPU read a device plane before the kernels run. The GPU writes a packed copy to `to` unless `to` is 0, and
- * sets the bits `illegal` of the pair if a sample is illegal. */
+/* Makes the GPU read a device plane before the kernels run. Unless `to` is 0, the GPU writes a packed copy to `to`. If
+ * a sample is illegal, it sets the bits `illegal` in the results of the pair. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -25599,7 +25608,7 @@ static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
     return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
 }
 
-/* Lets the GPU convert an RGB frame to planes before the kernels run. */
+/* Makes the GPU convert an RGB frame to planes before the kernels run. */
 static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                 int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -25623,7 +25632,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills the launch arguments for all frames of one kind and returns the number of these frames. */
+/* Fills the launch arguments for all frames of one kind and returns how many there are. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -25679,7 +25688,7 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
-/* Lets the GPU copy YUV planes from surfaces before the kernels run. */
+/* Makes the GPU copy YUV planes from surfaces before the kernels run. */
 static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                   int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -25725,7 +25734,7 @@ static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Destroys surfaces of the caller's arrays until `count` are left. */
+/* Destroys the surfaces that were created for the caller's arrays until `count` of them are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
     while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, close destroys the rest */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
@@ -25756,7 +25765,7 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
     return VMAFGPU_OK;
 }
 
-/* Addresses and pitches of a frame for the kernels. */
+/* Addresses and pitches of a frame, as the kernels need them. */
 typedef struct vmafgpu__target {
     const void *data;
     int32_t pitch;
@@ -25764,7 +25773,7 @@ typedef struct vmafgpu__target {
     int64_t chroma_pitch[2];
 } vmafgpu__target;
 
-/* Sets the addresses and pitches of u and v of a frame. */
+/* Sets the addresses and pitches of the u and v planes of a frame. */
 static void vmafgpu__aim_at_chroma(const vmafgpu *v, const vmafgpu_frame *frame, vmafgpu__target *target) {
     int step;
     for (int i = 0; i < 2; i++) {
@@ -25785,8 +25794,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to our copy of the frame. If
- * the pitch is negative, each row is copied separately. */
+/* Starts the copy of plane `i` of a caller's frame to our copy of the frame. The caller's frame is in the memory of
+ * this GPU or of another GPU. If the pitch is negative, each row is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -25837,7 +25846,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns the offset in the results of the words of an extractor and pair. */
+/* Returns where, in the results, the words of an extractor for a pair begin. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -25856,7 +25865,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes pairs of a finished batch as long as the feature requests it. Results become visible only afterwards. */
+/* Recomputes the pairs of a finished batch as long as the feature requests it. Results become visible only after
+ * that. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -25889,7 +25899,7 @@ static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     }
 }
 
-/* Launches the kernels of all features of a stream. */
+/* Launches the kernels of all features that run on a stream. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
@@ -25907,8 +25917,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* Launches the kernels of a batch. All streams start when the frames are on the device. The first stream gets its work
- * last and waits for the others. */
+/* Launches the kernels of a batch. All streams start once the frames are on the device. The first stream receives its
+ * work last, and then waits for the other streams. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -25965,7 +25975,7 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu_
     return count;
 }
 
-/* Looks up the kernels of this context in the module; returns the name of a missing one, or NULL. */
+/* Looks up the kernels of this context in the module. Returns the name of the first missing kernel, or NULL. */
 static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) {
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
     const int count = vmafgpu__list_kernels(v, form, list);
@@ -26023,7 +26033,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory of the functions that need it, and queries how many of their blocks run at once. */
+/* Requests the shared memory that each function needs, and queries how many of its blocks can run at the same time. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -26031,7 +26041,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* A kernel that the driver has compiled from PTX may not support blocks as large as those of machine code. */
+        /* If the driver has compiled a kernel from PTX, blocks may have to be smaller than for machine code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -26046,7 +26056,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
     }
 }
 
-/* Fills the tables and clears the memory that must be zero before the first launch; called once. */
+/* Fills the tables and clears the memory that must be zero before the first launch; called only once. */
 static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -26080,11 +26090,11 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* The previous frames that a pair depends on: two references and one distorted frame. `data` is NULL if a frame is not
- * needed. */
+/* Indices of the previous frames that a pair depends on: two references and one distorted frame. `data` in the target
+ * of a frame is NULL if that frame is not needed. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
-/* Adds a pair, whose planes are being transferred, to the batch of the slot. */
+/* Adds a pair to the batch of the slot. The planes of the pair are already being transferred. */
 static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *reference, const vmafgpu__target *distorted,
                               const vmafgpu__target *before) {
     vmafgpu__gpu_chroma *chroma = &slot->chroma[slot->batch.pairs];
@@ -26108,7 +26118,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame that was submitted earlier: in the current batch, or in its plane of the ring. */
+/* Finds a frame that was submitted earlier. It is in the current batch or in its plane of the ring. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26144,8 +26154,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. `earlier` is an event of the previous batch if this batch uses
- * frames that were uploaded with earlier batches, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. If this batch uses frames that were uploaded with earlier
+ * batches, `earlier` is an event of the previous batch, otherwise NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -26170,7 +26180,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         slot->imports.bit_depth = v->config.bit_depth;
         vmafgpu__gpu_launch(v, g->kernels.import, &shape, slot->streams[0], &slot->imports);
     }
-    /* After this wait the frames of all earlier batches are on the device, too. */
+    /* After this wait, the frames of all earlier batches are also on the device. */
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
@@ -26190,7 +26200,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copy the frames that the next batch depends on, because the caller may overwrite the originals. */
+    /* Copy the frames that the next batch depends on, because the caller may overwrite them before then. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -26229,7 +26239,7 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest running batch if that batch is done. If `wait` is set, waits for the batch. */
+/* Fetches the results of the oldest running batch if it is finished. If `wait` is set, first waits for this batch. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -26267,7 +26277,7 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the slot to fill, after waiting for its previous batch. */
+/* Returns the slot to fill. If the previous batch of this slot is still running, waits for it first. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -26284,7 +26294,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* Computes the sums of the oldest pair on the CPU. Fails if a frame that it depends on was in device memory. */
+/* Computes the sums of the oldest pair on the CPU. Fails if a frame that this pair depends on was in device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);

@@ -26339,8 +26339,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 
 typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
-    VMAFGPU__STAGE_COPY,   /* the CPU copies the frame to our plane and checks it */
-    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is in our plane, but it is not packed */
+    VMAFGPU__STAGE_COPY,   /* the CPU checks the frame and copies it to our plane */
+    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is already in our plane, but not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -26348,19 +26348,19 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* the frame belongs to a pair that is scored, so VIF reads it */
-    int has_chroma;             /* chroma is needed */
-    uint32_t illegal;           /* bits to set in the outcome */
-    int is_on_peer;             /* in memory of another GPU */
+    int is_scored;              /* the pair of this frame is scored, so VIF reads the frame */
+    int has_chroma;             /* the chroma planes are needed */
+    uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
+    int is_on_peer;             /* the frame is in the memory of another GPU */
     int was_packed;             /* the frame is packed, whatever the config states */
     int is_trusted;             /* the samples have been checked */
-    vmafgpu_frame surfaces;     /* surfaces created for the arrays of the frame */
-    /* Results. `use`: the frame for the CPU; is_ours: it is in our plane; is_packed: that plane is packed and legal.
+    vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
+    /* Results. `use`: the frame for the CPU. is_ours: `use` is our plane. is_packed: this plane is packed and legal.
      * `target`: the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
-    int bad_row; /* atomic: first row with an illegal sample */
+    int bad_row; /* atomic: the first row with an illegal sample */
     vmafgpu__target target;
 } vmafgpu__upload;
 
@@ -26398,13 +26398,13 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
     return VMAFGPU_OK;
 }
 
-/* Frames that the threads copy to our planes. */
+/* Frames to be copied to our planes by the threads. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
-    int count, pieces; /* `count`: number of frames; `pieces`: per frame */
+    int count, pieces; /* number of frames; number of pieces per frame */
     int next;          /* atomic: next piece; slow threads process fewer pieces */
-    int only_checks;   /* only check lent frames, which are converted in place afterwards */
+    int only_checks;   /* only check lent frames; they are converted in place afterwards */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -26414,7 +26414,7 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
 }
 
 /* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
- * prefetchers stop at the end of a page. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if
+ * prefetchers stop at the end of a page. `to` must be aligned to 16 bytes. Returns the OR of the 16-bit words if
  * `words` is set, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
@@ -26422,7 +26422,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be outside of the frame, since prefetches do not fault. */
+        /* The address may be outside the frame, since prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -26464,7 +26464,8 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a
     }
 }
 
-/* Converts rows to the packed form, or only checks them. Source and target may be the same. */
+/* Converts rows to the packed form or, if t->only_checks is set, only checks them. Source and target may be the
+ * same. */
 static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
@@ -26514,10 +26515,10 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies and converts frames to our planes with all threads, and reports illegal samples. Lent frames are checked
- * before they are converted in place, so that a refused frame is unchanged. */
+/* Copies and converts frames to our planes with all threads, and reports illegal samples. All lent frames are checked
+ * before any of them is converted in place, so that the frames are unchanged if one is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
-    enum { PIECE = 1 << 17 }; /* bytes of luma */
+    enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
     int passes = 0;
     memset(&task, 0, sizeof task);
@@ -26542,9 +26543,9 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
     return VMAFGPU_OK;
 }
 
-/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
- * Returns the addresses for the kernels. Unchecked samples are checked by VIF if it reads them, otherwise by an
- * import. */
+/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read the frame in
+ * place. Returns the addresses for the kernels. If the samples have not been checked, VIF checks them if it reads the
+ * frame; otherwise an import does. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -26593,7 +26594,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes if necessary, and starts all transfers unless the GPU has failed or a frame is
+/* Copies frames to our planes if necessary. Then starts all transfers, unless the GPU has failed or a frame is
  * refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26631,14 +26632,15 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns how many positions must be collected first. Our planes stay in use until then, because the CPU may need
- * them. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Our planes of a pair stay in
+ * use until the pair is collected, because the CPU may need them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
 }
 
-/* Whether a push would not wait. The slot to fill may still run if it was launched before it was full. */
+/* Whether a push would return without waiting. If incomplete batches were launched, the slot to fill may still be
+ * running. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
@@ -26650,7 +26652,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends our planes for this position. */
+/* Lends the caller our planes for this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -26699,7 +26701,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         return result;
     }
 
-    /* The pair is accepted. */
+    /* From here on, the pair is accepted. */
     vmafgpu__item *item = &g->items[r];
     item->reference = uploads[0].use;
     item->distorted = uploads[1].use;
@@ -26727,7 +26729,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome, with their position if the frame of `item` is in host memory. */
+/* Reports the illegal samples of an outcome. If the frame in `item` is in host memory, the message contains their
+ * position. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -26772,7 +26775,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
 }
 
-/* Runs a detached job with several distorted frames as one job for each of them. */
+/* Splits a detached job with several distorted frames into jobs with one distorted frame each, and runs these. */
 static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__job one = *job;
@@ -26788,7 +26791,7 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
 }
 
 /* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
- * next position that is not lent. These planes are free until that position is pushed. */
+ * first position after the submitted and lent ones. These planes are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -26854,7 +26857,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is discarded */
+    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is being discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -26864,19 +26867,19 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* Returns how many leading positions have been scored. */
+/* Returns the position before which all pairs have been scored. */
 static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether a scored pair has frames in pinned memory that a later pair depends on. */
+/* Whether `item`, a scored pair, has frames in pinned memory on which later pairs depend. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns how many leading positions no longer need the caller's frames. A frame in pinned memory is needed as long as
- * one of the next `history` pairs may have to be computed on the CPU. */
+/* Returns the position before which the caller's frames are no longer needed. A frame in pinned memory is needed as
+ * long as one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -26889,7 +26892,7 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of frames include chroma. If pairs are copied, their chroma is checked again. */
+/* Whether copies of frames include chroma. If distorted frames are copied too, chroma is included for a later check. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -26918,8 +26921,8 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies the frames in pinned memory that later pairs depend on. Then the caller can reuse the frames of all scored
- * pairs. */
+/* Copies the frames in pinned memory on which later pairs depend. After that, the caller can reuse the frames of all
+ * scored pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
@@ -26997,7 +27000,7 @@ static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *descri
 
 /* ---- kernels for the device ---- */
 
-/* List of the targets that were considered, for messages. */
+/* List of the kernel targets that were considered, for messages. */
 typedef struct vmafgpu__targets {
     char list[192];
 } vmafgpu__targets;
@@ -27015,7 +27018,7 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none");
 }
 
-/* Loads the best blob that the driver accepts: a driver older than the machine code may still accept PTX. */
+/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -27083,7 +27086,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns words to each extractor. Returns the number of words per pair. */
+/* Assigns each extractor its words in the results. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -27094,7 +27097,7 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out device and pinned memory for this queue length. Sets the sizes and, once memory is allocated, the
+/* Lays out the device and pinned memory for a given queue length. Sets the sizes and, once memory is allocated, the
  * addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
@@ -27161,8 +27164,8 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. Then larger batches are faster, since there are fewer launches, and a part of the
-     * GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
+     * device memory need no transfer. For such frames larger batches are faster: there are fewer launches, and part of
+     * the GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
@@ -27172,11 +27175,11 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs a run has as many pairs as are in flight, and the references before a run are also submitted.
-     * So longer runs save work. Batches are larger for this: with more batches in flight there would be more streams
-     * than hardware queues. */
+    /* With several GPUs, a run has as many pairs as can be in flight. The references just before a run are submitted
+     * again, so longer runs save work. To make runs longer, batches are larger: more batches in flight would need more
+     * streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    /* Limit of device memory for the default batch and queue. */
+    /* Limit on the device memory that the default batch and queue use. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
@@ -27203,7 +27206,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->chroma_width =
         (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma in device memory is read in place unless it is converted, copied from surfaces or peers, or kept. */
+    /* Chroma in device memory is read in place unless it is converted, kept, or copied from surfaces or another GPU. */
     g->frame_size = c->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces &&
                             !g->keeps_chroma && !is_one_of_many
                         ? g->plane.plane_size[0]
@@ -27245,7 +27248,8 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Allocates all memory, streams and events of the backend, except the kernels. The device must be current. */
+/* Allocates all memory, streams and events of the backend, but does not load the kernels. The device must be
+ * current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
@@ -27318,8 +27322,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the total size of struct vmafgpu__gpu, the vendor's state and the state of edits. Sets the pointers of `g` to
- * these unless `g` is NULL. */
+/* Returns the total size of struct vmafgpu__gpu, the vendor's struct and the state of edits. Unless `g` is NULL, sets
+ * its pointers to the other two parts. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -27333,13 +27337,13 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     self-test of a GPU
  * ================================================================================================
- * Before the memory of a context is allocated, a test context with the same features scores a small picture with the
- * same kernels. The sums must be equal to those of the CPU.
+ * Before the memory of a context is allocated, a test context with the same features and the same kernels scores a
+ * small picture. The sums must be equal to those that the CPU computes.
  */
 
-/* Returns a sample of a test frame. The reference is noise. In stripes, the distorted frame replaces, mixes or
- * amplifies this noise. If CAMBI is used, most of the picture contains bands instead. Rows below luma are chroma, which
- * is noise. */
+/* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which this
+ * noise is replaced, mixed with other noise, or amplified. If CAMBI is used, most of the picture contains bands
+ * instead. The rows below luma are chroma, which is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -27364,7 +27368,7 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
                                : (uint32_t)(enhanced<0 ? 0 : enhanced>(int32_t) most ? (int32_t)most : enhanced);
 }
 
-/* Draws a test frame: all `size` bytes, including padding and chroma. */
+/* Draws a test frame: all `size` bytes, which include padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
     const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes,
@@ -27377,12 +27381,12 @@ static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, si
 }
 
 #ifndef VMAFGPU_NO_RGB
-/* Returns the pixel format of a test frame in the RGB round. */
+/* Returns the pixel format of a test frame in the RGB part of the self-test. */
 static vmafgpu_pixels vmafgpu__test_pixels(const vmafgpu *t, int is_distorted) {
     return is_distorted && t->config.colour.transfer ? VMAFGPU_PIXELS_RGBA16F : VMAFGPU_PIXELS_RGBA8;
 }
 
-/* Draws a test frame in RGB; the components of a pixel are samples of successive rows. */
+/* Draws a test frame in RGB. The components of a pixel are samples from successive rows. */
 static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distorted, unsigned char *out) {
     const vmafgpu_config *c = &t->config;
     const uint32_t one = 0x3c00, most = (1u << c->bit_depth) - 1;
@@ -27396,7 +27400,7 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size. Returns 0 if the features do not support this size or would need other
+/* Plans the context for a different size. Returns 0 if the features do not support this size or would need different
  * kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
@@ -27405,11 +27409,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window determines which kernels are used. */
+    /* The window of CAMBI determines which kernels are used: use that of the real size. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
-    /* With fewer blocks than samples per block the covariance is singular. */
+    /* If there are fewer blocks than samples per block, the covariance matrix is singular. */
     for (int i = 0; i < t->plan.speed_variants; i++)
         if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
             VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
@@ -27418,8 +27422,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames `space` bytes apart; the distorted frame is last. The rows of the distorted frame are not aligned
- * to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
+/* Sets up test frames that are `space` bytes apart. The distorted frame is the last one. Its rows are not aligned to 16
+ * bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -27436,7 +27440,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (cpu is 0) or the CPU. `sums` receives the sums of the last pair. */
+/* Scores the test frames on the GPU (`cpu` is 0) or on the CPU. Stores the sums of the last pair in `sums`. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -27444,7 +27448,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        /* Earlier pairs use the next reference as the distorted frame. */
+        /* Pairs before the last one use the next reference as the distorted frame. */
         job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
@@ -27456,8 +27460,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames in arrays; only the import kernels differ. Returns VMAFGPU_ERROR_BACKEND if the
- * device does not support these arrays. */
+/* Scores copies of the test frames that are in arrays; for these, only the import kernels differ. Returns
+ * VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -27503,8 +27507,8 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
     return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
-/* Compares the results of GPU and CPU; returns the name of a kernel whose results differ, or NULL. For standalone
- * features the name is that of the first kernel of the feature. */
+/* Compares the results of the GPU with those of the CPU. Returns the name of a kernel whose results differ, or NULL.
+ * For a standalone feature, this is the name of its first kernel. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
                                          const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
@@ -27553,7 +27557,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
     const vmafgpu__value *values[2];
-    vmafgpu_frame frames[2][4]; /* on the GPU, on the host */
+    vmafgpu_frame frames[2][4]; /* [0] on the GPU, [1] on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
@@ -27576,7 +27580,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
-    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong; /* the other kernels have already passed */
+    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong; /* the other kernels have already passed the test */
     if (pitch) {
         g->tested = 0xcbf29ce484222325u;
         vmafgpu__add_tested(g, &sums[0], sizeof sums[0]);
@@ -27608,7 +27612,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test on context `t`, which otherwise equals `v`. The device must be current. */
+/* Runs the self-test on context `t`, which is otherwise equal to `v`. The device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -27676,7 +27680,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
-        /* for the GPU, then for the CPU */
+        /* One set of values for the GPU and one for the CPU. */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
     }
     if (g && t->values) {
@@ -27707,7 +27711,7 @@ static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size)
     return 0;
 }
 
-/* Prepares everything on the current device. */
+/* Loads the kernels, runs the self-test and allocates memory on the current device. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
@@ -27733,8 +27737,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* If the library would never be unloaded, load it only if there are kernels. Otherwise report a missing driver
-     * first. */
+    /* A library that can never be unloaded is loaded only if there are kernels. Other libraries are loaded even without
+     * kernels, so that a missing driver is reported first. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -27769,7 +27773,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     if (!g)
         return;
     if (g->library) {
-        /* Free as much as possible, also after a failure. */
+        /* Free as much as possible, even after a failure. */
         const int is_inside =
             /* Try twice, since the first call may report an earlier error. */
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);
@@ -27786,7 +27790,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     vmafgpu__cpu_close(v);
 }
 
-/* Opens a GPU backend. On failure everything is freed and the note explains why. */
+/* Opens a GPU backend. On failure, everything is freed and the note explains why the GPU cannot be used. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
     const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
@@ -27849,7 +27853,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #endif
 
 /* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form that the image can have; the names of its kernels show which form it has. */
+ * the best form in which the image may contain the kernels; their names show the actual form. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -27984,7 +27988,8 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices with its major version and at least its minor version. PTX runs on all later devices. */
+/* Machine code runs on devices with the same major version and at least the same minor version. PTX also runs on all
+ * later devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -28001,12 +28006,12 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete: `make blobs` appends a comment as its last line. */
+/* Whether PTX is complete. `make blobs` appends a comment as the last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
     size_t end = image->size;
-    while (end && strchr(" \t\r\n", image->data[end - 1])) /* also finds NUL */
+    while (end && strchr(" \t\r\n", image->data[end - 1])) /* strchr() also finds NUL */
         end--;
     return end >= length && !memcmp(image->data + end - length, mark, length);
 }
@@ -28018,7 +28023,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether `at`, the text after ".entry " in PTX, begins with the name of a wanted kernel. */
+/* Whether `at`, the text after ".entry " in PTX, begins with the name of a kernel in the list. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -28027,7 +28032,7 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
     return 0;
 }
 
-/* Removes unused kernels from PTX, because the driver takes seconds to compile all of them. */
+/* Removes unused kernels from PTX, because the driver would take seconds to compile them all. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -28047,7 +28052,7 @@ static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kern
     memmove(to, from, strlen(from) + 1);
 }
 
-/* Loads machine code as it is, and PTX without the unused kernels. */
+/* Loads machine code unchanged, and PTX without the kernels that are not used. */
 static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     enum { LOG_BUFFER = 5, LOG_SIZE = 6, MATRIX_CAPABILITY = 80 };
     char log[256] = "";
@@ -28144,8 +28149,8 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 
 /* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
-    int caller_device; /* of the calling thread */
-    int is_clean;      /* the thread had no pending error before the call */
+    int caller_device; /* current device of the calling thread */
+    int is_clean;      /* the thread had no pending error before our call */
     char *image;       /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
@@ -28153,7 +28158,7 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Starts the runtime. Querying the pending error also starts it. */
+/* Starts the runtime. The query for pending errors, which comes first, also starts it. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -28167,7 +28172,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors of our calls, such as an event that is not ready, so that the caller does not see them. */
+/* Clears errors that our calls have left, such as "event not ready", so that the caller does not see them. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -28196,7 +28201,7 @@ static void vmafgpu__hip_leave(vmafgpu__gpu *g) {
     vmafgpu__hip_forget_error(g);
 }
 
-/* Whether doubles are at least half as fast as floats. */
+/* Whether arithmetic in double is at least half as fast as in float. */
 static int vmafgpu__has_fast_doubles(const char *architecture) {
     static const char *const names[] = { "gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -28205,8 +28210,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The layout of the struct of properties has changed in version 6 of the library. `layouts` contains the offsets of the
- * fields that are read. */
+/* Queries the device properties. Version 6 of the library has changed the layout of their struct. `layouts` contains
+ * the offsets of the fields that are read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -28235,14 +28240,14 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++; /* a colon and features follow, as in "gfx90a:sramecc+:xnack-" */
+        length++; /* a colon and features can follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
     vmafgpu__message(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
                      version / 100000 % 100, version % 100000, g->architecture);
     g->context.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
-    /* Kernels for gfx9 have waves of 64 lanes, and all others have waves of 32. */
+    /* Kernels for gfx9 targets use waves of 64 lanes; all other kernels use waves of 32. */
     if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
     vmafgpu__message(reason, size, "device is not supported ('%s', waves of %d lanes)", g->architecture,
@@ -28257,7 +28262,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* The attributes begin with the kind of memory and the device in all versions of the library. */
+/* In all versions of the library, the struct of attributes begins with the kind of memory and the device. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -28274,7 +28279,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether a target is the target of the device. Features after a colon are ignored; the driver checks them. */
+/* Whether `target` is the target of the device. Features after a colon are ignored, because the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -28291,7 +28296,7 @@ static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
     return v;
 }
 
-/* Whether a code object is complete, because drivers do not check its size. */
+/* Whether a code object is complete. This is checked here because drivers do not check the size. */
 static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }; /* 64 bits, little-endian */
     enum { HEADER = 64, AMD_GPU = 224 };
@@ -28305,8 +28310,8 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang. A bundle contains a signature, the number of entries,
- * then the offset, size and name of each entry. An example of a name is "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle as written by clang. A bundle consists of a signature, the number of entries,
+ * and the offset, size and name of each entry. A name looks like "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -28326,7 +28331,7 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle by its code object for the device. If there is none, returns 0 and sets `reason`. */
+/* Replaces a bundle with the code object for the device. If the bundle contains none, returns 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -28339,7 +28344,7 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
         at += 24 + length;
         while (name < end && !((size_t)(end - name) > skipped && !memcmp(name, kind, skipped)))
             name++;
-        if (name == end) /* the entry of the host */
+        if (name == end) /* the entry for the host */
             continue;
         name += skipped;
         name += *name == '-';
@@ -28388,7 +28393,7 @@ static const vmafgpu__vendor vmafgpu__hip = {
       "/opt/rocm/lib/libamdhip64.so.8", "/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.6",
       "/opt/rocm/lib/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so", NULL },
 #endif
-    1, /* some versions crash when they are unloaded */
+    1, /* some versions crash when the library is unloaded */
     0,
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
     { "vmafgpu_kernels.amd", NULL },
@@ -28442,10 +28447,11 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows. If none can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains why. */
+/* Opens a GPU that the config allows. If no GPU can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains
+ * why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
+    /* If config.backend is AUTO, a stream, a CUDA context or frames in GPU memory imply CUDA. */
     const int is_cudas = c->gpu.cuda_context || c->gpu.stream || c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE;
     char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
@@ -28468,14 +28474,16 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context with its own backend and
- * otherwise like the caller's. Units get runs of consecutive positions, and GPUs get them in turn. Each submitted frame
- * has a place in its unit. The first pairs of a run depend on references before the run. These references are handed
- * over: they are submitted to their own unit and to the unit of the later run, so no frame has to be kept. Their places
- * precede those of the run, and their sums are discarded.
+ * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, but
+ * with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit; GPUs get runs in turn.
+ * Each frame that is submitted to a unit has a place there, numbered from 0. The first pairs of a run depend on
+ * references before the run. These references are handed over: they are submitted both to their own unit and to the
+ * unit of the later run, so no frame has to be kept. Their places come just before those of the run, and their sums are
+ * discarded.
  *
- * Runs are dealt as far ahead as handing over and lending require. A dealt run never changes its unit. If a GPU fails,
- * the CPU scores the runs of that GPU (vmafgpu__take_over()), which gets no further runs while another GPU works.
+ * Runs are dealt, that is, assigned to units, as far ahead as handing over and lending require. A run never moves to
+ * another unit once it is dealt. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the
+ * GPU gets no further runs as long as another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -28487,15 +28495,15 @@ typedef struct vmafgpu__unit {
 /* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
     int unit;
-    int handed;         /* number of references handed over, 0..2 */
+    int handed;         /* number of references handed over to the unit, 0..2 */
     int64_t first, end; /* positions */
-    int64_t place;      /* of the first position */
+    int64_t place;      /* place of the first position */
 } vmafgpu__deal;
 
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
     vmafgpu *context; /* the future unit, or NULL */
-    char *borrowed;   /* copies of the data that its config points to */
+    char *borrowed;   /* copies of the data to which its config points */
     vmafgpu_result result;
     int is_over; /* atomic: the thread has finished */
 #ifndef VMAFGPU_NO_THREADS
@@ -28508,10 +28516,10 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* indices of deals: of the next position to collect; after the last */
+    int64_t oldest, newest;                  /* indices of deals: the one to collect from next; one after the last */
     int64_t submitted, collected;            /* positions */
-    char name[256];                          /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0] also in the background */
+    char name[256];                          /* names of all devices */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* as in config.gpu.devices; [0] also for background opening */
 };
 
 /* ---- units ---- */
@@ -28547,7 +28555,7 @@ static int vmafgpu__is_at_work(const vmafgpu__unit *u) {
     return u->context->gpu && !u->context->gpu->is_dead;
 }
 
-/* Sets the config fields that depend on the opened GPUs, and starts the threads that they share. */
+/* Sets the config fields that depend on the opened GPUs, and starts the threads that the GPUs share. */
 static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_config *c = &f->units[f->count - 1].context->config;
@@ -28590,7 +28598,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread. Returns its context, whether or not the context could be opened. */
+/* Waits for the thread. Returns its context, even if opening this context has failed. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -28624,8 +28632,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU that was opened in the background to the units, or sets the note. Waits for the thread if `wait` is
- * set. */
+/* Adds the GPU that was opened in the background to the units or, if it failed to open, sets the note. If `wait` is
+ * set, first waits for the thread. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -28639,7 +28647,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* if no threads can be started, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if this starts no threads, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -28648,7 +28656,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
-/* Starts to open the GPU in the background. Returns 0 if that is impossible. */
+/* Starts opening the GPU in the background. Returns 0 if that is impossible. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -28664,7 +28672,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts to open all of config.gpu.devices except the first. The first unit calls this when its GPU has been found. */
+/* Starts opening all of config.gpu.devices except the first. The first unit calls this once its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -28684,8 +28692,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context that a thread has opened, or has failed to open, for device i. Returns NULL if the caller must
- * open the device. */
+/* Returns the context for device i if a thread has opened it or tried to. Returns NULL if the caller must open the
+ * device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -28726,7 +28734,7 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the last unit continues. */
+/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, runs go to the last unit. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -28735,9 +28743,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. The run of a GPU and the references handed over to this GPU fill all its batches in
- * flight. So this GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open for
- * the next pair. */
+/* Returns the length of a run. The run of a GPU, together with the references handed over to this GPU, fills all
+ * batches that it can have in flight. So this GPU is busy while the other GPUs are supplied. The CPU gets single pairs,
+ * because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -28746,8 +28754,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until a run contains the position. A run goes to another unit only if references can still be handed
- * over. */
+/* Deals runs until a run contains the position. The next run goes to a different unit only if all references that have
+ * to be handed over are still to be submitted. Otherwise the last run is extended. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -28774,7 +28782,7 @@ static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     }
 }
 
-/* Returns the run that contains a dealt position that is not collected yet. */
+/* Returns the run that contains a position. The position must have been dealt but not collected. */
 static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     int64_t i = f->oldest;
     while (position >= vmafgpu__deal_at(f, i)->end)
@@ -28782,8 +28790,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run of a place of a unit, which may be the place of a reference handed over. Returns NULL if the run is
- * not dealt yet or has been collected. */
+/* Returns the run that contains a place of a unit. This may also be the place of a handed-over reference. Returns NULL
+ * if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -28793,14 +28801,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether the place of a unit is that of a reference handed over. */
+/* Whether a place of a unit is that of a handed-over reference. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Returns how many positions must be collected before a unit can accept a place. References handed over do not count:
- * their sums can be discarded at any time. */
+/* Returns how many positions must be collected before a unit can accept a frame at a place. Handed-over references do
+ * not count: their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -28815,7 +28823,7 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected first. This function also deals the runs. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -28852,7 +28860,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of references handed over */
+    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of handed-over references */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -28860,7 +28868,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Sets the bits vmafgpu__job.peer for frames in the memory of a GPU other than that of the unit. */
+/* Sets bits in vmafgpu__job.peer for frames that are in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -28881,14 +28889,14 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in lent buffers of the unit, which has converted them to the packed form. */
+/* Whether a frame is in lent buffers of the unit, and the unit has already converted it to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. This must succeed, so a failed call is repeated without
- * config.parallel_for. */
+/* Submits a reference to the unit of a later run. Handing over must succeed, so if the call fails, it is repeated
+ * without config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -28914,7 +28922,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = parallel;
 }
 
-/* Whether all units that receive the pair or its reference are free. */
+/* Whether all units are free to which the pair or its reference will be submitted. */
 static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__fleet *f = v->fleet;
     int is_free = 1;
@@ -28968,7 +28976,8 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until all references handed over are on their GPUs, because the caller may reuse their frames. */
+/* Waits until all handed-over references are in the memory of their GPUs, because the caller may then reuse the
+ * frames. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -28979,8 +28988,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many leading positions have frames that no unit needs any more. Runs do not depend on earlier runs of
- * their unit. */
+/* Returns the position before which no unit needs the caller's frames any more. A run does not depend on earlier runs
+ * of the same unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -29025,7 +29034,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a device frame. The check of the first GPU applies to all units. */
+/* Checks a frame in device memory. The first GPU performs the check for all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -29057,8 +29066,8 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* Describes the first GPU that works, or the first GPU if all have failed. The backend name is that of the unit for the
- * next pair; a failed GPU is ignored while others work. */
+/* Describes the first GPU that works or, if all have failed, the first GPU. The backend name is that of the unit for
+ * the next pair. Failed GPUs are ignored as long as others work. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu__gpu *found = NULL;
@@ -29085,7 +29094,8 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. Planes up to the last lent place of that unit are in use. */
+/* Scores a single pair on the unit of the next position. The planes up to the last lent place of that unit are in
+ * use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29135,8 +29145,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th of config.gpu.devices. If threads are available, opening the first device starts threads that open the
- * others. */
+/* Opens the i-th device of config.gpu.devices. If threads are available, opening the first device also starts the
+ * threads that open the others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -29172,8 +29182,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. Returns VMAFGPU_ERROR_BACKEND and
- * sets the note if no GPU works, or if a GPU of the list fails. */
+/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a listed GPU fails, or if no GPU
+ * works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29198,7 +29208,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     return vmafgpu__fleet_furnish(v);
 }
 
-/* Opens the CPU backend, and starts to open a GPU in the background. */
+/* Opens the CPU backend and starts opening a GPU in the background. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     (void)v;
@@ -29213,7 +29223,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* with all threads, a pair ends soon after the GPU is open */
+        t->config.threads = t->config.gpu.copy_threads; /* use all: a pair must not delay the switch to the GPU */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -29221,7 +29231,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* Opens a fleet. Returns VMAFGPU_AGAIN if that is impossible, but not required. */
+/* Opens a fleet. Returns VMAFGPU_AGAIN if no fleet is possible and the configuration does not require one. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)

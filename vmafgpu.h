@@ -29275,7 +29275,7 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>table                                        list of features
  * ================================================================================================ */
-/* Column names are looked up in this order. */
+/* The features are searched for column names in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__ADM_FEATURE,         VMAFGPU__VIF_FEATURE,          VMAFGPU__MOTION_FEATURE,
     VMAFGPU__CAMBI_FEATURE,       VMAFGPU__SPEED_CHROMA_FEATURE, VMAFGPU__SPEED_TEMPORAL_FEATURE,
@@ -29294,10 +29294,10 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* Returns the feature for an input name of a model, and the column of the feature in *column. */
+/* Finds the feature column that a model uses as an input of this name. Returns the feature and sets *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
-        const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be on by default */
+        const vmafgpu__option *options = vmafgpu__features[i].options; /* with `debug` on by default, its columns count */
         const int has_debug = options && options[vmafgpu__features[i].debug_option].standard != 0;
         for (*column = 0; vmafgpu__features[i].columns[*column].name; ++*column) {
             const vmafgpu__column *c = &vmafgpu__features[i].columns[*column];
@@ -29329,7 +29329,7 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
  * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
-/* Returns the chunk of row r of the score list; chunk k has 64 << k rows. */
+/* Returns the chunk that contains row r of the score list, and its offset there. Chunk k has 64 << k rows. */
 static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     int chunk = 0;
     int64_t rows = VMAFGPU__FIRST_CHUNK_ROWS;
@@ -29342,7 +29342,7 @@ static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     return chunk;
 }
 
-enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles of a row after the columns: the result, and the bits of the tag */
+enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles after the columns of a row: the result and the bits of the tag */
 
 static int vmafgpu__row_size(const vmafgpu *v) {
     return v->column_count + VMAFGPU__ROW_EXTRAS;
@@ -29362,7 +29362,7 @@ static double *vmafgpu__row(const vmafgpu *v, int64_t row) {
     return v->chunks[chunk] + offset * vmafgpu__row_size(v);
 }
 
-/* Allocates the chunk of a row if necessary. */
+/* Allocates the chunk that contains a row, if necessary. */
 static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     int64_t offset;
     const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
@@ -29378,12 +29378,12 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "score list", size);
 }
 
-/* Returns the number of rows for frames 0..frames-1. */
+/* Returns the number of rows that frames 0..frames-1 need. */
 static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
     return (frames + v->config.subsample - 1) / v->config.subsample;
 }
 
-/* Computes the model scores of a row. `scratch` is v->model_scratch or memory of the same size. */
+/* Computes the model scores of a row. `scratch` is v->model_scratch or other memory of the same size. */
 static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
     for (int i = 0; i < v->model_count; i++) {
         const vmafgpu__model_use *use = &v->models[i];
@@ -29420,7 +29420,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not computed yet, by a NaN with special bits. */
+/* Marks values as not yet computed, with a NaN that has special bits. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -29433,7 +29433,7 @@ static int vmafgpu__is_unknown(double value) {
     return memcmp(&value, &unknown, sizeof value) == 0;
 }
 
-/* Writes the features of a pair that do not depend on other frames. */
+/* Writes the feature values of a pair that do not depend on other frames. */
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -29450,13 +29450,14 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* Returns how many frames after a failed frame have no score because of the failure. */
+/* Returns how many frames after a failed frame have no score because of that failure. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* Whether a frame has no score because this frame, or a frame that it depends on, has failed. Only the last failure is
- * stored. This is sufficient: a row is emitted before more frames are collected than motion looks ahead. */
+/* Whether a frame has no score because this frame, or a frame on which it depends, has failed. Only the last failure is
+ * stored. This is enough, because the row of a frame is emitted before any frames are collected beyond those that its
+ * motion depends on. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
@@ -29469,7 +29470,7 @@ static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, c
 }
 
 /* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
- * `after` contains the sums of the following reference, or is NULL. */
+ * `after` contains the sums of the next reference, or is NULL. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -29490,8 +29491,8 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live they are computed from a copy of the state, as
- * for the last frame of a clip. The state itself continues with the values of the whole clip. */
+/* Writes the temporal features of the next position. With config.live, they are computed from a copy of the state, as
+ * if this frame were the last one of the clip. The state itself always continues like that of the whole clip. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -29505,8 +29506,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs, and
- * passes them to config.on_score. */
+/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs and
+ * passes these scores to config.on_score. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -29552,7 +29553,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Collects the sums of the frames that the backend has finished. Waits for the frames before position `until`. */
+/* Collects the sums of the frames that the backend has finished. Before that, waits for all frames before `until`. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -29575,8 +29576,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result is
-             * only the last one. */
+            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result
+             * describes only the last failure. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -29595,19 +29596,20 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>edits                                        sums of a changed rectangle
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of samples that depend on the rectangle, plus the new ones. The functions of the instruction set level
- * compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture. The base
- * and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this is also
- * an edge of the picture. It is equally wrong for the base and the candidates. Tiles are so large that no sample that
- * depends on the rectangle also depends on reflection at such an edge. So the difference is exact.
+ * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
+ * instruction set level compute both. A TILE is the part of a picture around the changed samples; it is scored like a
+ * small picture. The base and all candidates are the distorted pictures of one job. The picture is reflected at the
+ * edges of the tile. At an edge of the tile that is not an edge of the picture, this is wrong, but equally wrong for
+ * the base and for the candidates. Tiles are so large that no sample depends both on the rectangle and on reflection at
+ * such an edge. So the difference is exact.
  *
- * If columns or rows first..end - 1 of the input of a scale change, the following change in the scale. Reflection does
- * not add others.
+ * If columns or rows first..end - 1 of the input of a scale change, the samples listed here change at this scale.
+ * Reflection does not add any others.
  *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
  *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are stored. The base is in the planes of the CPU backend:
- * luma of the pair, VIF pictures, ADM low-pass bands.
+ * ADM sums are rounded per row, so the row sums of the base are stored. The rest of the base is in the planes of the
+ * CPU backend: luma of the pair, VIF pictures and ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -29622,8 +29624,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all with the same rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* up to this width or height in pixels, a tile covers the whole frame */
+    VMAFGPU__EDITS_TOGETHER = 8, /* maximum number of candidates per job, all with the same rectangle */
+    VMAFGPU__EDIT_SMALL = 64     /* a tile covers the whole frame up to this width or height in pixels */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -29633,27 +29635,27 @@ typedef struct vmafgpu__tile {
     vmafgpu__rect at;    /* position in the picture */
 } vmafgpu__tile;
 
-/* The samples of a candidate: luma, then the input [0] and the output [1] of a scale. */
+/* The samples of a candidate: luma, and the input [0] and output [1] of a scale. */
 typedef struct vmafgpu__candidate {
     vmafgpu__tile luma, vif[2], band[2];
 } vmafgpu__candidate;
 
-/* The memory of a thread. */
+/* The memory that a thread uses. */
 typedef struct vmafgpu__editor {
     vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
-    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* of the whole frame with each candidate */
+    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* sums of the whole frame with each candidate */
     vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
     void *vif_scratch, *adm_scratch;
     void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
     vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
-    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it equalled the reference; zero between uses */
+    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks if it equalled the reference; zero between uses */
     vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
 struct vmafgpu__edits {
     vmafgpu__sums base;
-    vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* of the base; only the denominators are rounded */
+    vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
     double *row;                              /* columns of the base */
     vmafgpu__smooth smooth;                   /* parameters of predictions */
     int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* input columns that do not depend on the sums, or -1 */
@@ -29663,14 +29665,15 @@ struct vmafgpu__edits {
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: atomic, first edit that no thread has claimed */
+    int count, next; /* next: atomic; the first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed. For a map, `count` and `next` are numbers of rows of blocks. */
+    /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` the first unclaimed
+     * row. */
     vmafgpu_block *blocks;
-    float *shares;                  /* instead of `blocks` */
-    double slopes[VMAFGPU__SLOPES]; /* of the base */
+    float *shares;                  /* the only output if not NULL, instead of `blocks` */
+    double slopes[VMAFGPU__SLOPES]; /* slopes at the base */
     int size, across;
-    uint16_t *log_table; /* for the plain C code */
+    uint16_t *log_table; /* used by the plain C code */
 };
 
 /* ---- ranges and tiles ---- */
@@ -29694,7 +29697,7 @@ static int vmafgpu__range_size(vmafgpu__range r) {
     return r.end - r.first;
 }
 
-/* Returns a plane as a tile. */
+/* Returns a tile that consists of a whole plane. */
 static vmafgpu__tile vmafgpu__tile_of(void *data, ptrdiff_t pitch) {
     vmafgpu__tile t;
     memset(&t, 0, sizeof t);
@@ -29740,7 +29743,8 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the range of samples that the statistics of a changed range depend on. The range starts at an even sample. */
+/* Returns the range of samples on which the statistics of a changed range depend. The range starts at an even
+ * sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -29748,7 +29752,7 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
     return r;
 }
 
-/* Computes a scale of VIF for the tile `at` of the base and of all candidates, and adds the differences to `sums`. */
+/* Computes a scale of VIF for the tile `at` of the base and of all candidates. Adds the differences to `sums`. */
 static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int count,
                                     vmafgpu__sums *sums) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29825,13 +29829,13 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* Returns the range of input samples of a scale that the coefficients `bands` cover. */
+/* Returns the range of input samples of a scale that corresponds to the coefficients `bands`. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes, with two more coefficients on either side. The outer ones of these are
- * wrong. If the border of the band is too small for them, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes: the region and two more coefficients on either side, of which the
+ * outer ones are wrong. If the border of the band is narrower than two coefficients, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -29841,7 +29845,8 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: row sums if has_region, and low-pass bands of the candidates if makes_low. */
+/* Computes a tile of bands: the row sums if has_region is set, the low-pass bands of the candidates if makes_low is
+ * set. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29858,7 +29863,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Without a region, the borders exclude everything. Otherwise they are the margin of the tile. */
+    /* Without a region, the borders exclude all coefficients. With a region, they are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -29884,7 +29889,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum to a sum of the frame. If `commits` is set, the row sum of the base also changes. */
+/* Adds the change of a row sum to a sum of the frame. If `commits` is set, also changes the row sum of the base. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -29924,7 +29929,7 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* One tile is enough unless the next scale needs bands outside of it, which happens near the edges of the
+        /* One tile is enough unless the next scale needs bands outside this tile, which happens near the edges of the
          * frame. */
         const int at_once =
             has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
@@ -29991,7 +29996,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
     }
 }
 
-/* Converts changes of sums to the record format of the GPU. */
+/* Converts changes of sums to the format of the records that the GPU writes. */
 static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base,
                                    int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -30011,7 +30016,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* If the column is a motion feature, sets the parameters of this input for a live pair. */
+/* If the column is a motion feature, sets the parameters of this input for a pair of a live context. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -30027,7 +30032,7 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
 }
 #endif
 
-/* Finds the source of input i of the first model. `adm` lists the ADM extractors found so far. */
+/* Determines the source of input i of the first model. `adm` lists the ADM extractors found so far. */
 static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth *out = &x->smooth;
@@ -30066,7 +30071,7 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
     }
 }
 
-/* Sets all parameters of predictions that do not depend on the base. */
+/* Sets all prediction parameters that do not depend on the base. */
 static void vmafgpu__smooth_plan(vmafgpu *v) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__extractor *adm[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -30083,15 +30088,15 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     if (svm) {
         out->vectors = svm->sv_count;
         out->gamma = svm->gamma;
-        /* With a chroma correction of 0 libvmaf returns no score. */
+        /* If the chroma correction is 0, libvmaf returns no score. */
         out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
         out->slope = svm->rescale ? svm->slopes[0] : 1;
         out->intercept = svm->rescale ? svm->intercepts[0] : 0;
     }
 }
 
-/* Returns the prediction of the first model before transform and clip, for the changes `words` of the sums, or for the
- * base if `words` is NULL. x receives the normalised inputs. */
+/* Predicts the score of the first model, before transform and clip, after the sums have changed by `words`. If `words`
+ * is NULL, predicts the score of the base. Stores the normalised inputs in x. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -30102,7 +30107,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
     return score == score ? score : (double)NAN;
 }
 
-/* Sets the parameters of predictions that depend on the base. */
+/* Sets the prediction parameters that depend on the base. */
 static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth_finalise(&x->smooth, &x->base, -1);
@@ -30111,7 +30116,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes all columns of the base with the sums of an edit instead. */
+/* Computes all columns of the base, but with the sums of an edit. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30156,7 +30161,7 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
     double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
-    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* x receives the normalised inputs */
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* x is set to the normalised inputs */
     for (int k = 0; k < s->vectors; k++) {
         const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
         const double weight = vmafgpu__smooth_kernel(x, 1, s->inputs, vector, s->gamma);
@@ -30183,14 +30188,14 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks for each scale. These sums are not rounded. */
+/* Computes the unit of the ADM sums of blocks at each scale. These sums are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* Adds the VIF sums of a row of blocks: those of the base to `blocks`, and those of the reference compared with itself
- * to `ideal`. */
+/* Adds the VIF sums of a row of blocks: the sums of the base to `blocks`, and the sums of the reference compared with
+ * itself to `ideal`. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30225,7 +30230,7 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
                     to->vif_information[s] += sums.numerator[x->vif->variant];
                     to->vif_noise[s] += sums.flat_noise;
                 }
-                /* In the second pass both pictures are the reference. */
+                /* In the second pass, both pictures are the reference. */
                 for (int i = 0; i < job.w; i++) {
                     e->lines.variance[2][i] = e->lines.variance[0][i];
                     e->lines.variance[1][i] = e->lines.variance[0][i] > 0 ? e->lines.variance[0][i] : 0;
@@ -30235,8 +30240,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Adds the ADM sums of a row of blocks, without rounding: those of the base to `blocks` or, if is_ideal, those of the
- * reference compared with itself to `ideal`. */
+/* Adds the ADM sums of a row of blocks, without rounding. These are the sums of the base, which are added to `blocks`,
+ * or, if is_ideal is set, the sums of the reference compared with itself, which are added to `ideal`. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30290,7 +30295,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Processes rows of blocks until none is left. Each row is computed by one thread. */
+/* Processes rows of blocks until none are left. Each row is computed by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -30318,7 +30323,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map and writes it to `blocks`, or only its shares to `shares`. */
+/* Computes a map. Writes all of it to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -30390,14 +30395,14 @@ static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, in
                          function, index, v->config.bit_depth);
 }
 
-/* Returns the range of luma that a candidate copies. */
+/* Returns the range of luma that is copied for a candidate. */
 static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
     return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each of several edits of the same rectangle. If `commits` is set, the only edit
- * becomes part of the base. */
+/* Computes the sums of the base with each of several edits, which all change the same rectangle. If `commits` is set,
+ * there must be only one edit, which becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -30426,7 +30431,7 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, from `first` on, have the same rectangle and are processed together. */
+/* Returns how many edits, starting at `first`, change the same rectangle and can be processed together. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -30484,15 +30489,16 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
 
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
-    /* Rows are read up to one chunk past their end. */
+    /* Reads can extend up to one chunk past the end of a row. */
     t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
 }
 
-/* Lays out the memory for edits. While memory is only counted, pointers are written to the editor `unused`. */
+/* Lays out the memory for edits. While the size is only being computed, pointers are written to the editor `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
-    /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
+    /* Luma includes the margins of VIF. Lower scales have half the size of luma, plus their own margins and those of
+     * ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
     (void)vmafgpu__carve(c, sizeof *x);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -30536,7 +30542,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns the extractor of a feature that the first model uses, or else the first extractor of the feature, or NULL. */
+/* Returns the extractor of a feature that the first model uses, otherwise the first extractor of this feature, or
+ * NULL. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30552,7 +30559,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* Structs to write to while memory is only counted. They are too large for the stack. */
+/* Structs to write to while the size of the memory is only being computed. They are too large for the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -30582,7 +30589,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 
 /* ---- the base ---- */
 
-/* Computes the map of the pair just scored, whose sums and row become those of the base. */
+/* Computes the map of the pair that was scored last. The sums and the row of this pair become those of the base. */
 static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
@@ -30597,7 +30604,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
     return v->edits_on_gpu ? v->edits_on_gpu->finalise(v) : VMAFGPU_OK;
 }
 
-/* Computes motion from the pair to the following frame. */
+/* Computes the motion from the pair to the frame after it. */
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
@@ -30650,7 +30657,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
-/* Resets the result of edit i before it is scored, or if it is not scored. */
+/* Resets the result of edit i. This happens before the edit is scored, or if it is not scored at all. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
     if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
@@ -30725,17 +30732,18 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
  * ================================================================================================
  * The base is in the slot that has scored it: our planes, and the VIF pictures and ADM low-pass bands in scratch
  * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
- * processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to the
- * plane of the base. Then the base is scored again, so the state equals that of a new base.
+ * processed in batches. There are two lanes with one batch each; while one batch runs, the host fills or reads the
+ * other lane. Committed edits are written to the plane of the base. Then the base is scored again, so the state is the
+ * same as that of a new base.
  */
 
-/* Each lane of edits in flight has a stream. Its pinned memory contains edits, samples and records. */
+/* Each lane has a stream for its batch of edits. The pinned memory of a lane contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
     VMAFGPU__EDIT_PATCH,
     VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF, /* by input, see vmafgpu__vif_input() */
+    VMAFGPU__EDIT_VIF, /* one for each input, see vmafgpu__vif_input() */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
@@ -30761,9 +30769,9 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 };
 
 typedef struct vmafgpu__edit_lane {
-    uint64_t device[4]; /* edits, samples, records, scratch */
+    uint64_t device[4]; /* addresses of edits, samples, records and scratch memory */
     unsigned char *pinned[3];
-    int count;  /* edits in flight */
+    int count;  /* number of edits in flight */
     int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
@@ -30771,21 +30779,21 @@ struct vmafgpu__gpu_edits {
     void *functions[VMAFGPU__EDIT_FUNCTIONS];
     size_t sample_space, scratch_space; /* per lane */
     int words;
-    uint64_t rows;                   /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, for each variant; then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, for each variant */
+    uint64_t rows;                   /* row sums of ADM */
+    uint64_t terms[VMAFGPU__SCALES]; /* VIF terms: those of each variant, then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* ADM cubes of each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
+    uint64_t slopes, sums, blocks, shares; /* memory of maps, enough for map_space blocks */
     int map_space;
-    void *mapped; /* event: the latest map of a pair is done; NULL if config.map_block_size is 0 */
-    void *scored; /* event: the input of a map is complete; NULL if config.map_block_size is 0 */
+    void *mapped; /* event: the latest map of a pair is done; NULL without config.map_block_size */
+    void *scored; /* event: the input of a map is complete; NULL without config.map_block_size */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
     int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
 };
 
-/* Lists the kernels for edits and maps. */
+/* Lists the kernels that edits and maps need. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     const int depth = v->config.bit_depth;
     void **functions = v->gpu->edits->functions;
@@ -30794,7 +30802,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* Kernels for the changes by edits, for the state of the base, and for the sums of blocks. */
+    /* Kernels for the changes that edits cause, for the state of the base, and for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
     for (int use = v->config.max_edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
@@ -30808,7 +30816,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Lays out the pictures of an edit of this size. Returns the size of its scratch memory in bytes. */
+/* Lays out the pictures of an edit of the given size. Returns the number of bytes of scratch memory that they need. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -30829,7 +30837,7 @@ static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_ba
     return vmafgpu__round_up(size, 16);
 }
 
-/* Returns the number of entries of the table of support vectors. */
+/* Returns the number of entries in the table of support vectors. */
 static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     int rows = 0;
     for (int i = 0; svm && i < svm->sv_count; i++)
@@ -30837,18 +30845,19 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the bytes for EDITS_AT_ONCE items of `one` bytes: at most `most` bytes, unless a single item is larger. */
+/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes, limited to `most` bytes or one item if that is
+ * larger. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
 }
 
-/* Returns the bytes of the records and changes of a batch. */
+/* Returns the number of bytes of the records and changes of a batch. */
 static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out the memory for edits and maps after the memory that is already used. */
+/* Lays out the memory for edits and maps after the memory that is already in use. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -30920,8 +30929,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Chooses tiles that cover this many columns and rows. Sets the threads, the shared memory, and the grid except its
- * depth. */
+/* Chooses tiles that cover a given number of columns and rows. Sets the number of threads, the size of the shared
+ * memory and the grid, except for its depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
                                    int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -30939,14 +30948,14 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* Use about as many threads as the vertical filters have columns of eight samples. */
+    /* Use about as many threads as the vertical filters have work items, each of which is a column of eight samples. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
          !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Chooses the number of lanes per strip for edits with this many rows, including margins. The total number of lanes is
- * as small as possible, then the number of strips. */
+/* Chooses the number of lanes per strip for edits that have this many rows, including margins. Minimises the total
+ * number of lanes first, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -30977,7 +30986,7 @@ static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lan
     return g->slots[0].streams[lane - g->edits->lanes];
 }
 
-/* Returns the arguments for a batch of edits of at most this size. */
+/* Returns the arguments for a batch of edits that have at most this size. */
 static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width,
                                                   int height) {
     vmafgpu__edit_batch out;
@@ -30998,7 +31007,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     return out;
 }
 
-/* Fills the launch arguments of VIF that the base and edits have in common. */
+/* Fills the VIF launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31027,7 +31036,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF with tiles for this many columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
+/* Launches a scale of VIF. Its tiles cover the given columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -31036,7 +31045,7 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
 
-/* Fills the launch arguments of ADM that the base and edits have in common. */
+/* Fills the ADM launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31058,8 +31067,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* The next two functions launch a scale of VIF or ADM for the base. The kernels add to the block sums in `map` or, if
- * `map` is NULL, store the contribution of each sample. */
+/* The next two functions launch a scale of VIF or ADM for the base. The kernels add their results to the block sums in
+ * `map` or, if `map` is NULL, store the contribution of each sample. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -31077,7 +31086,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more tiles */
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, to get more of them */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -31087,7 +31096,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
 }
 
-/* Copies the parameters of predictions to the device. */
+/* Copies the prediction parameters to the device. */
 static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
@@ -31102,7 +31111,7 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
                             (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
-/* Computes the state of the base for edits. */
+/* Computes the state of the base that edits need. */
 static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
     vmafgpu__gpu_enter(v);
@@ -31121,7 +31130,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the parameters of a map of `count` blocks of this size, from `first` on. */
+/* Returns the parameters of a map part that consists of `count` blocks of this size, starting at block `first`. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -31139,7 +31148,7 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
         v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* The next two functions add the block sums of VIF at scales first..end - 1, and those of ADM. */
+/* The next two functions add to the block sums: the first adds VIF at scales first..end - 1, the second adds ADM. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -31163,8 +31172,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so a
- * map waits for the previous map. */
+/* Launches the map of a pair after the sums of the pair. The work is distributed over all streams, since most parts are
+ * independent. All maps use the same memory, so a map waits for the previous one. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -31185,7 +31194,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* the first map waits for nothing */
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* the first map does not wait */
     vmafgpu__clear_map(v, &map, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
@@ -31206,7 +31215,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base, as many blocks at a time as fit in memory. */
+/* Computes the map of the base in parts. Each part has as many blocks as fit into memory. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -31230,7 +31239,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Finds the words of a record that are reported. */
+/* Determines which words of a record are reported. */
 static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
     const vmafgpu__edits *x = v->edits;
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -31253,7 +31262,7 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
     }
 }
 
-/* Prepares maps of pairs. */
+/* Prepares the computation of maps of pairs. */
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
     vmafgpu__find_shown(v, v->gpu->edits->shown);
@@ -31271,7 +31280,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts to copy samples in device memory to the lane. */
+/* Starts copying samples that are in device memory to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -31283,8 +31292,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts as many edits as fit into a lane, from index `next` on, and starts their transfer. Returns the index after the
- * last edit. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
+/* Puts as many edits as possible into a lane, starting with index `next`, and starts their transfer. Returns the index
+ * after the last one. `scores` marks refused edits; it can be NULL. Sets `size` to the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -31347,7 +31356,7 @@ static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
 }
 
-/* Launches the kernels for a lane. `size` is the largest width and height. */
+/* Launches the kernels for a lane. `size` contains the largest width and the largest height of its edits. */
 static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
@@ -31401,7 +31410,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads a thread's part of the results of a lane, and computes the requested scores. */
+/* Reads one thread's share of the results of a lane and computes the requested scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -31458,7 +31467,7 @@ static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *
     return vmafgpu__run(v, vmafgpu__edit_read_task, v);
 }
 
-/* Tries all edits that are not refused. */
+/* Tries all edits that have not been refused. */
 static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__gpu *g = v->gpu;
@@ -31476,8 +31485,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    /* After a failure, wait for the lanes that have not been read: their work in flight uses the memory of the
-     * lanes. */
+    /* After a failure, wait for lanes that have not been read, because work in flight still uses their memory. */
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
@@ -31485,7 +31493,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
 
-/* Waits for all pairs in flight, because they use the same memory for row sums and maps as the base. */
+/* Waits for all pairs in flight. They use the same memory for row sums and maps as the base. */
 static void vmafgpu__edits_alone(vmafgpu *v) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_enter(v);
@@ -31501,7 +31509,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Checks the samples of edits that are in device memory. */
+/* Checks the samples of those edits that are in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -31519,7 +31527,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the plane of the base and scores the base again. */
+/* Writes edits to the plane of the base. Then scores the base again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31572,8 +31580,8 @@ typedef struct vmafgpu__edits_tested {
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, then tries an edit and computes maps. `first` is the reference; the distorted frame follows
- * it. */
+/* Makes a pair the base, tries an edit and computes maps. `first` is the reference. The distorted frame comes after it
+ * in memory. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -31631,7 +31639,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     return VMAFGPU_OK;
 }
 
-/* Returns the name of a kernel whose results differ, or NULL. */
+/* Returns the name of a kernel whose results differ between GPU and CPU, or NULL. */
 static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks,
                                           size_t shares) {
     const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
@@ -31653,8 +31661,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Compares an edit and maps of the last test pair on the GPU and on the CPU. Returns the name of a wrong kernel, or
- * NULL. */
+/* Computes an edit and maps of the last test pair, both on the GPU and on the CPU, and compares the results. Returns
+ * the name of a kernel that computes wrong results, or NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);

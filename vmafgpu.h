@@ -29297,7 +29297,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
 /* Finds the feature column that a model uses as an input of this name. Returns the feature and sets *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
-        const vmafgpu__option *options = vmafgpu__features[i].options; /* with `debug` on by default, its columns count */
+        const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be set by default */
         const int has_debug = options && options[vmafgpu__features[i].debug_option].standard != 0;
         for (*column = 0; vmafgpu__features[i].columns[*column].name; ++*column) {
             const vmafgpu__column *c = &vmafgpu__features[i].columns[*column];
@@ -31723,18 +31723,18 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * >>config                                       defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro shows:
- * -fassociative-math, -freciprocal-math, the caller's rounding mode, and, except on x86, -ffp-contract=fast with
- * clang. */
+/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro reveals:
+ * -fassociative-math, -freciprocal-math and a different rounding mode of the caller. Except on x86, also detects
+ * -ffp-contract=fast of clang. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
-    const int fused = a * b - c != 0;                    /* 3 * fl(1/3) rounds to 1; exactly it is less */
+    const int fused = a * b - c != 0;                    /* 3 * fl(1/3) rounds to 1; the exact product is less */
     const int reassociated = (c + d) - c != 0;           /* 1 + 2^-54 rounds to 1 */
     volatile double up = one + tiny, down = -one - tiny; /* directed rounding changes one of them */
     const int reciprocal = square / 49.0 != 1;           /* 49 * fl(1/49) is below 1 */
     volatile double minus = -0.0;
-    const double zero = minus + 0.0; /* +0, unless signs of zeros are ignored */
+    const double zero = minus + 0.0; /* +0, unless the compiler ignores signs of zeros */
     uint64_t bits;
     memcpy(&bits, &zero, sizeof bits);
     return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) &&
@@ -31758,7 +31758,7 @@ static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: out of range (%d); use %d..%d", field, value, min, max);
 }
 
-/* Returns config.bytes_per_sample, or its default if it is 0. */
+/* Returns config.bytes_per_sample or, if that is 0, the default. */
 static int vmafgpu__sample_bytes(const vmafgpu_config *c) {
     const int is_byte = (c->bit_depth == 0 || c->bit_depth == 8) && c->layout != VMAFGPU_LAYOUT_SEMIPLANAR_HIGH;
     return c->bytes_per_sample ? c->bytes_per_sample : is_byte ? 1 : 2;
@@ -31778,7 +31778,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
         c->max_candidates = 1;
 }
 
-/* Range of each field after defaults are set: X(field, least, most). */
+/* The range of each field, checked after defaults are set: X(field, least, most). */
 #define VMAFGPU__CONFIG_RANGES(X) \
     X(width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
     X(height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
@@ -31830,7 +31830,7 @@ static vmafgpu_result vmafgpu__check_ranges(vmafgpu *v) {
     return result;
 }
 
-/* Checks the fields for models and features. */
+/* Checks the config fields that describe models and features. */
 static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_config *models,
                                             const vmafgpu_feature_config *features) {
     const vmafgpu_config *c = &v->config;
@@ -31956,7 +31956,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue; /* vmafgpu__add_input() reports this */
+            continue; /* vmafgpu__add_input() will report this */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -31966,8 +31966,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* Adds the extractor for an input of a model. Until columns are assigned, *input is the index of the extractor times
- * INPUT_RADIX, plus the column of the feature. */
+/* Adds the extractor for an input of a model. Until columns are assigned, *input is INPUT_RADIX times the index of the
+ * extractor, plus the column within the feature. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -32125,7 +32125,8 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns of an extractor for one turn, starting at column `at`. Returns the next column. */
+/* Names those columns of an extractor that come in one turn. The first of them is column `at`. Returns the next
+ * column. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -32139,20 +32140,20 @@ static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, in
     return at;
 }
 
-/* Whether libvmaf processes all pairs of a feature in order, even with threads. */
+/* Whether libvmaf processes all pairs of this feature in order, even if it uses several threads. */
 static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     const vmafgpu__measure *m = e->feature->measure;
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor is in the first (serial is 1) or the second pass over extractors. Unless
- * config.threaded_column_order is set, all extractors are in the first pass. */
+/* Whether an extractor belongs to the first (serial is 1) or the second pass over all extractors. Unless
+ * config.threaded_column_order is set, all extractors belong to the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: extractors by turn, models, collections. If v->names is NULL, names are not
- * written. */
+/* Assigns columns in libvmaf's order: first the extractors by turn, then the models, then the other outputs of model
+ * collections. If v->names is NULL, no names are written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -32179,8 +32180,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of one pair. After the first turn the report is ordered by
- * extractor. */
+/* Returns the column that is at position `place` in libvmaf's report on a single pair. After the columns of the first
+ * turn, this report is ordered by extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -32200,7 +32201,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of an extractor by name, or -1 if it does not exist. */
+/* Returns the column of an extractor that has this name, or -1 if there is none. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -32215,7 +32216,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Replaces the inputs of the models by column numbers. */
+/* Replaces the inputs of the models with column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -32282,8 +32283,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if kernels support the extractor. Otherwise returns the unsupported part for messages, or "" if the
- * whole feature has no kernels. */
+/* Returns NULL if there are kernels for the extractor. Otherwise returns a text for messages: the option or part that
+ * is not supported, or "" if there are no kernels for the whole feature. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -32293,8 +32294,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns why a GPU cannot compute maps, for messages, or NULL if it can. All inputs of the first model must follow
- * from the sums of the pair. */
+/* Returns NULL if a GPU can compute maps, otherwise the reason for messages. On a GPU, all inputs of the first model
+ * must be functions of the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -32320,7 +32321,8 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If so, the note explains why. */
+/* Whether the config requires something that only the CPU backend supports. If it does, sets the note to explain
+ * this. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32351,8 +32353,8 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens GPUs as configured: several, one in the background, or one. On failure returns VMAFGPU_ERROR_BACKEND and sets
- * the note. */
+/* Opens GPUs as configured: several, one in the background, or just one. On failure, returns VMAFGPU_ERROR_BACKEND and
+ * sets the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
@@ -32376,7 +32378,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU has failed while the data for maps were copied to it, after everything else was opened. */
+    /* The GPU has failed after everything else was opened, while the data for maps were being copied to it. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -32481,7 +32483,7 @@ static const vmafgpu__backend_table vmafgpu__no_backend = {
     VMAFGPU__SET(describe, NULL),
 };
 
-/* Checks everything in the config that does not depend on the frame size, and adds models and features. */
+/* Checks everything in the config that does not depend on the frame size. Adds the models and features. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
                                           const vmafgpu_feature_config *features) {
     static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, 0, NULL };
@@ -32499,7 +32501,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether the features support any frame size. If not, reports the error for the first size. */
+/* Checks whether the features support at least one of several frame sizes. If not, reports the error for the first
+ * size. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
@@ -32530,7 +32533,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
                          is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
-/* Checks config.colour. The features that read chroma must be known. */
+/* Checks config.colour. The features must have been added, because some of them read chroma. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -32558,7 +32561,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* Makes the plan and the columns. If has_size is 0, any frame size that the features support is used. */
+/* Makes the plan and the columns. If has_size is 0, chooses a frame size that the features support. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
     if (!has_size) {
@@ -32599,7 +32602,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL; /* the kernels and the paths belong to the caller */
+    v->config.gpu.kernels = NULL; /* the kernels and the paths still belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
@@ -32613,7 +32616,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
  * ================================================================================================ */
 /* ---- frames that can be reused ---- */
 
-/* Returns the number of pairs whose frames the caller can reuse. */
+/* Returns the number of pairs whose frames the caller may reuse. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
     if (!v->backend->released || v->flushed)
         return v->pushed;
@@ -32621,7 +32624,7 @@ static int64_t vmafgpu__done_with(const vmafgpu *v) {
     return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
 }
 
-/* Calls config.on_reusable if the number has changed. */
+/* Calls config.on_reusable if the number of reusable pairs has increased since the last call. */
 static void vmafgpu__tell_reusable(vmafgpu *v) {
     if (!v->config.on_reusable || v->is_delivering)
         return;
@@ -32640,8 +32643,8 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
 
 /* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. Refuses a call from a callback or another thread during another call, because the
- * state may be inconsistent. config.on_score can call functions that only read. */
+/* Acquires the context for a call. While another call is running, refuses calls from a callback or another thread,
+ * because the state of the context may be inconsistent. However, config.on_score can call functions that only read. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -32678,7 +32681,8 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* Acquires an open context for a call. The error message of a failed open is kept, because it is the cause. */
+/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it is the
+ * cause. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
     if (result != VMAFGPU_OK || v->is_open)
@@ -32700,8 +32704,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context with a copy of the config, acquired for `function`. *result receives errors of the config.
- * Returns NULL if memory is short. */
+/* Returns a new context with a copy of the config. The context is acquired for `function`. If the config is invalid,
+ * sets *result to the error. If memory is short, returns NULL. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -32774,7 +32778,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would omit this store */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would remove this store */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -32797,7 +32801,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Computes the offsets and pitches of the planes of a picture. Returns the size, or 0 if the arguments are invalid. */
+/* Computes the offsets and pitches of the planes of a picture. Returns its size, or 0 if the arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -32839,8 +32843,8 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Submits a pair, or a reference alone (distorted is NULL), to the backend. *count is the number of seeds, pairs or
- * tails submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
+/* Submits a pair to the backend, or only a reference if `distorted` is NULL. *count is the number of seeds, pairs or
+ * tails that have been submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -32894,8 +32898,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends buffers for the pair after all pushed and lent pairs. If pairs are lent, returns VMAFGPU_AGAIN instead of
- * waiting, since the caller can push one of them. */
+/* Lends buffers for the pair that follows all pushed and lent pairs. If other pairs are already lent, returns
+ * VMAFGPU_AGAIN instead of waiting, since the caller can push one of them. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -32977,8 +32981,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires the contexts that can share the work of the first context, which is already acquired. Returns the number of
- * acquired contexts, including the first. */
+/* Acquires contexts that can share the work with the first context, which the caller has already acquired. Returns the
+ * number of acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -32994,7 +32998,7 @@ static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *funct
     return n;
 }
 
-/* Checks the arguments of a call with several contexts, before any context is changed. */
+/* Checks the arguments of a call with several contexts before any of the contexts is changed. */
 static vmafgpu_result vmafgpu__check_many(vmafgpu *const *contexts, int count, const char *function) {
     if (!contexts || count < 1)
         return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT,
@@ -33051,7 +33055,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference before or after the clip. *count is the number of seeds or tails submitted so far. */
+/* Submits a reference before or after the clip. *count is the number of seeds or tails that have been submitted so
+ * far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -33086,9 +33091,9 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* Reports a frame without a score, and the reason if it is still known. */
+/* Reports that a frame has no score and, if it is still known, the reason. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
-    enum { AHEAD = 2 }; /* maximum number of frames that motion looks ahead */
+    enum { AHEAD = 2 }; /* maximum number of later frames that motion depends on */
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
                       : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
@@ -33243,7 +33248,7 @@ VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *dow
 /* ---- edits ---- */
 
 #ifndef VMAFGPU_NO_EDITS
-/* Checks whether edits are enabled and, if needed, whether there is a base. */
+/* Checks whether edits are enabled. If needs_base is set, also checks whether there is a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
     if (!v->config.max_edit_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.max_edit_size is 0; set it for edits", function);
@@ -33367,7 +33372,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
     VMAFGPU__CALL(context, "vmafgpu_edit_blocks", 0, vmafgpu__edit_map(context, size, blocks, across, down));
 }
 
-#else /* VMAFGPU_NO_EDITS: no open context has config.max_edit_size */
+#else /* VMAFGPU_NO_EDITS: config.max_edit_size is 0 in all open contexts */
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
@@ -33471,7 +33476,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
 }
 
-/* Checks the arguments of pooling functions. *count receives the number of rows. */
+/* Checks the arguments of pooling functions. Sets *count to the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
                                           int64_t *count) {
     if (!value)
@@ -33571,7 +33576,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor of aggregate *index, or NULL. *index becomes the number of the aggregate within the
+/* Returns the extractor that contains aggregate *index, or NULL. Sets *index to the number of the aggregate within this
  * extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
@@ -33665,8 +33670,8 @@ VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
     return pairs;
 }
 
-/* Sets *position to the position after the first `pairs` pairs, or after everything submitted if `pairs` is
- * negative. */
+/* Sets *position to the position after the first `pairs` pairs or, if `pairs` is negative, to the position after
+ * everything that has been submitted. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
@@ -33683,7 +33688,8 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
         return result;
     vmafgpu__collect(v, position, VMAFGPU__NO_WAIT);
     vmafgpu__finalise(v);
-    /* After a flush all frames are reusable, so the caller may have freed them. No later pair needs them. */
+    /* Copy nothing after a flush: all frames are reusable, so the caller may have freed them, and no later pair needs
+     * them. */
     if (v->backend->keep && !v->flushed)
         v->backend->keep(v);
     return VMAFGPU_OK;
@@ -33820,12 +33826,12 @@ VMAFGPU__COLD_END
  * >>levels                                       vector code per instruction set
  * ================================================================================================
  * >>cpu includes this file again for each level. This section defines the names and the operations of the level. Then
- * it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. Their code is the same
- * for all levels and names no instruction set.
+ * it includes the file once more to compile the parts "lanes" and "vectors" of the feature sections. The code of these
+ * parts is the same for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
-/* clang warns if a loop is already unrolled, or if a section is empty. */
+/* clang warns about loops that are already unrolled, and about attribute sections that contain no function. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -33837,8 +33843,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__v                __m256i
 #define VMAFGPU__V_BYTES          32
 #define VMAFGPU__V_REGISTERS      16
-#define VMAFGPU__V_ANY            "+x" /* asm constraint of any vector register */
-#ifndef __clang__                      /* clang's target is set below */
+#define VMAFGPU__V_ANY            "+x" /* asm constraint for any vector register */
+#ifndef __clang__                      /* for clang, the target is set below */
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #endif
@@ -33874,9 +33880,9 @@ VMAFGPU__COLD_END
 
 /* ---- names ----
  *
- * A program may contain several levels, so the level is a suffix of every name: a debugger shows vmafgpu__vif_rows as
- * vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are the names of this
- * section. The macros stay defined, since all levels define them in the same way. No other function may have one of
+ * A program may contain several levels, so each function name ends in its level: a debugger shows vmafgpu__vif_rows as
+ * vmafgpu__vif_rows_avx2. Each section defines such macros for the names of its functions; the macros here are those of
+ * this section. They stay defined, since all levels define them in the same way. No other function may have one of
  * these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
@@ -33886,7 +33892,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole   VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
-/* GCC 12 warns about undefined registers in its own intrinsics when it compiles C++. Without optimisation the
+/* When GCC 12 compiles C++, it warns about uninitialised registers in its own intrinsics. Without optimisation, the
  * intrinsics are macros with conversions, which also cause warnings. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -33895,15 +33901,17 @@ VMAFGPU__COLD_END
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/* On Windows, if unwind tables are needed, GCC aligns the stack to 16 bytes only. But it still uses aligned moves for
+/* On Windows, if unwind tables are needed, GCC aligns the stack to only 16 bytes, but still uses aligned moves for
  * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
- * need to unwind. Without the first option, GCC 12 crashes with the others when it compiles C++. */
+ * need unwinding, so the tables are disabled. Without "no-exceptions", GCC 12 crashes on the other two options in
+ * C++. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* Compilers need many minutes to compile large functions with sanitizers. So functions are not inlined then. */
+/* With sanitizers, compilers need many minutes to compile large functions. So functions are not inlined in this
+ * case. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -33916,7 +33924,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* Unrolls a loop over a small array of registers, which would otherwise be in memory. */
+/* Unrolls a loop over a small array of registers; otherwise this array would be kept in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -33928,11 +33936,11 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which compilers vectorise.
- * On every level each lane executes the operations of the formula in order.
+ * This code consists of loops over VMAFGPU__LANES adjacent samples. Their statements are so simple that compilers
+ * vectorise the loops. At every level, each lane executes the operations of the formula in order.
  *
- * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
- * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
+ * clang does not vectorise loops if floating-point exceptions matter. If they do not, it may fuse products and sums
+ * (see >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
  */
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2
@@ -33971,22 +33979,22 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>level operations                             operations of an instruction set
  * ================================================================================================
- * A register is a vmafgpu__v for any type of lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
- * lanes, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
- *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
- *                      per lane
- *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
+ * A register is a vmafgpu__v, whatever the type of its lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on
+ * unsigned lanes, v_NAME_fb on floats or doubles, and v_NAME on single bits. Parts of names:
+ *   sll, srl, sra      shift all lanes by one count; slli, srli, srai: by a constant; sllv, srav, srlv: each lane by its
+ *                      own count
+ *   even, odd          lanes, counted from 0; mul_even multiplies even lanes; the products have lanes of twice the size
  *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
- *                      saturates; in_order sorts the result of a pack without a previous unpack
- *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * The rows that the x86 levels share come first, then the rows of each of these levels, then those of NEON. All
- * operations are used.
+ *                      saturates; in_order sorts the result of a pack that follows no unpack
+ *   any, all, keep, .. operate on masks, which have a flag for each lane of 32 bits
+ * The lines that all x86 levels share come first, then the lines of each x86 level, then those of NEON. Every operation
+ * is used somewhere.
  */
 /* clang-format off */
 
-/* Keeps a value in a register. Otherwise compilers reload the value for each use, reorder sums until registers are
- * spilled, or fuse a product with a sum. With -ffp-contract=fast clang does the last in its own headers despite the
- * pragma. */
+/* Keeps a value in a register. Without this function, compilers reload the value for each use, reorder sums until
+ * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses in its own headers despite
+ * the pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -34026,7 +34034,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
 #  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
 #  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
-#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ..., each in 32 bits */
 #  define vmafgpu__v_sll16(a, n) VMAFGPU__V(sll_epi16)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
@@ -34094,25 +34102,25 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16 returns a bit for each lane of 16 bits in which a and b differ. The bits of two lanes are LANE_BITS
- * apart. v_first_lane returns the number of the first such lane. */
+/* v_unequal16 returns one bit for each lane of 16 bits in which a and b differ. The bits of adjacent lanes are
+ * LANE_BITS apart. v_first_lane returns the index of the first lane whose bit is set. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* Computes the number from the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids
- * rounding up to a power of 2. */
+/* Computes the number of leading zeros from the exponent of the value as a float. First clears the bit 8 places below
+ * the leading one, so that the conversion cannot round up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
                          _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
-#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa) /* even lanes of a, odd ones of b */
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa) /* even lanes of a, odd lanes of b */
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa) /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* v_evens32 returns the even lanes of a, then those of b. v_odds32 returns the odd lanes. */
+/* v_evens32 returns the even lanes of a, then those of b. v_odds32 does the same with the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
     vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
 #  define vmafgpu__v_odds32(a, b) \
@@ -34125,28 +34133,29 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mask_count(mask) \
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
-#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
-/* Converts to float, for 0 <= a < 2^31. Clears the bit 16 places below the leading one, so that rounding does not
- * change the top 16 bits. */
+#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where the mask is set */
+/* Converts lanes with 0 <= a < 2^31 to float. First clears the bit 16 places below the leading one, so that rounding
+ * does not change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* v_low_to_f64 and v_high_to_f64 convert the lower or upper half of the floats to doubles. */
+/* v_low_to_f64 and v_high_to_f64 convert the lower and the upper half of the floats to doubles. */
 #  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* a: doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* Converts two registers of doubles to floats, in order. */
+/* Converts two registers of doubles to one register of floats, in order. */
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* Converts two registers of doubles to integers, towards zero, in a fixed order, for -2^31 < x < 2^31. */
+/* Converts two registers of doubles to one of integers, rounding towards zero (but with AVX-512, negative values are
+ * rounded down). Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
 #  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
 #  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
-#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
+#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* index: low LOG_BITS bits */
 
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
@@ -34203,12 +34212,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* Returns the lanes of the mask without gaps. Other levels do not need this operation. */
+/* Packs the lanes that the mask selects into the lowest lanes. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, so that the last bit has the value 1, and rounds down. Negative values are also rounded down. */
+/* Adds 1.5 * 2^52, so that the last bit of the sum has the value 1, and truncates the sum. As the sum is positive, this
+ * rounds negative values down, too. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -34229,7 +34239,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
 #else
-/* Operations on lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two int16x8_t. */
+/* Operations on registers with lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two
+ * int16x8_t. */
 #  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
 #  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
 #  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
@@ -34239,8 +34250,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define VMAFGPU__V_3(type, operation, a, b, c) \
     VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
 #  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* V_SHIFT shifts left by a count per lane. V_NARROW converts to lanes of half the size. V_MULL_LOW and V_MULL_HIGH
- * multiply the lower or upper lanes to lanes of twice the size. */
+/* V_SHIFT shifts each lane left by its own count. V_NARROW converts to lanes of half the size. V_MULL_LOW and
+ * V_MULL_HIGH multiply the lower or the upper lanes; the products have lanes of twice the size. */
 #  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
 #  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
     VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
@@ -34391,9 +34402,9 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 
 /* ---- float arithmetic of x86 ----
  *
- * clang compiles the functions of <immintrin.h> with the settings in effect at their first inclusion. That may be in
- * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. The functions defined here use
- * the settings of this file.
+ * clang compiles the functions of <immintrin.h> with the settings that are in effect when the header is first included.
+ * This may happen in the caller's file with -funsafe-math-optimizations, and inlined functions keep these settings. The
+ * functions defined here use the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
@@ -34467,8 +34478,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns samples, from x on, of a row of w bytes or words as 16-bit lanes, which are 0 after the last sample. Does not
- * read beyond the width of the row, because another thread may write there. */
+/* Returns the samples from x on of a row of w bytes or words, as 16-bit lanes. Lanes after the last sample are 0. Does
+ * not read beyond the end of the row, because another thread may be writing there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];
@@ -34524,7 +34535,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #pragma GCC pop_options
 #endif
 #endif
-/* Undefine the macros that the next level defines differently. */
+/* Undefine the macros that the next level will define differently. */
 #undef VMAFGPU__LANES
 #undef VMAFGPU__SSIM_DOWN
 #undef VMAFGPU__FLOAT_SIDE

@@ -33981,8 +33981,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * A register is a vmafgpu__v, whatever the type of its lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on
  * unsigned lanes, v_NAME_fb on floats or doubles, and v_NAME on single bits. Parts of names:
- *   sll, srl, sra      shift all lanes by one count; slli, srli, srai: by a constant; sllv, srav, srlv: each lane by its
- *                      own count
+ *   sll, srl, sra      shift all lanes by one count; slli, srli, srai: by a constant; sllv, srav, srlv: each lane by
+ *                      its own count
  *   even, odd          lanes, counted from 0; mul_even multiplies even lanes; the products have lanes of twice the size
  *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
  *                      saturates; in_order sorts the result of a pack that follows no unpack

@@ -23688,10 +23688,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* The chains and their inputs. A unit is a pair of rows or, if `of_bands` is set, a row of the ADM bands. Row y of a
- * scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach 8, 4, 2 and
- * 1 rows up and down. Some inputs are one or two rows larger than necessary. A row of the reference is stored only
- * after motion has read the row that it replaces and the whole frame has been checked. */
+/* The chains and their inputs. Pieces are counted in pairs of rows or, if `of_bands` is set, in rows of the ADM bands.
+ * Row y of a scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach
+ * 8, 4, 2 and 1 rows up and down. Some inputs are one or two rows larger than necessary. A row of the reference is
+ * stored only after motion has read the row that it replaces and the whole frame has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -23732,7 +23732,7 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* The preferred order of the chains: first for a single thread, then for several threads. A single thread processes a
+/* The preferred order of the chains: [0] for a single thread, [1] for several threads. A single thread processes a
  * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
  * scratch memory for only a few pieces at a time, and end with motion. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
@@ -23825,7 +23825,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* Copies the results that depend only on the reference to all members; the first member has computed them. */
+/* The first member has computed the results that depend only on the reference: copies them to the other members. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -24157,7 +24157,7 @@ static int vmafgpu__map_count(const vmafgpu_config *c) {
     return c->map_block_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_block_size) : 0;
 }
 
-/* Whether the CPU code can read the caller's frames in place: their samples have the right format. */
+/* Whether the caller's samples have a format that the CPU code can read in place. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (c->bit_depth > 8)
@@ -24190,7 +24190,7 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
                                                                   : v->config.max_candidates;
 }
 
-/* Allocates a low-pass band, the output of a scale that the next scale reads. */
+/* Allocates a low-pass band, which is the output of one scale and the input of the next. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
@@ -24273,8 +24273,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: a state for each, and scratch memory for one at a time. Features
- * with a `score` function use the same scratch memory. */
+/* Allocates the memory of the standalone features: a state for each, and scratch memory that they use one at a time.
+ * Features with a `score` function use the same scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -24335,9 +24335,9 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns how many positions must be collected before the pair at `position` is submitted or lent. All earlier ones
- * must be, since a pair is scored when it is submitted; for a lent pair, up to CPU_PAIRS - 1 earlier pairs can still be
- * pending. */
+/* Returns how many positions must be collected before the pair at `position` is submitted or lent. A pair is scored
+ * when it is submitted, so all earlier pairs must be collected first. If the pair is lent, up to CPU_PAIRS - 1 earlier
+ * pairs can still be pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24425,18 +24425,18 @@ VMAFGPU__COLD
  * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
  * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend detects frames that a GPU cannot
- * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the
- * memory of the frames.
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the memory of the
+ * frames.
  */
 
-/* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
+/* If a frame is an image on the GPU, returns the name of this kind of image, otherwise NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
            : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
                                                    : NULL;
 }
 
-/* Refuses a frame in device memory. `what` describes it unless it is an image. */
+/* Refuses a frame in device memory. Unless the frame is an image, the message describes it as `what`. */
 static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which,
                                                    const vmafgpu_frame *frame, const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
@@ -24491,7 +24491,7 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks the pointers and pitch of one frame. */
+/* Checks the pointers and the pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
     if (!frame)
@@ -24580,14 +24580,14 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* bits: length - 2 is at least 8; it is at least 16 */
+    uint16_t is_more[2]; /* [0] length - 2 is at least 8; [1] it is at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* Bits. is_again[0]: an earlier distance is used again. [1], [2], [3]: it is not the latest, 2nd latest, 3rd
+    /* [0] an earlier distance is used again; [1] it is not the latest one, [2] nor the 2nd latest, [3] nor the 3rd
      * latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
@@ -24644,8 +24644,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. `expected` is the byte that would have continued the previous copy. If `is_expected` is set, its
- * bits are part of the context until a decoded bit differs from it. */
+/* Decodes a literal. `expected` is the byte that would have continued the previous copy. If `is_expected` is set, the
+ * bits of `expected` are part of the context until a decoded bit differs from them. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -24668,7 +24668,7 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of its
+/* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of the
  * other bits. From slot 14 on, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
@@ -24957,7 +24957,7 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is still in flight; the number is the same for both vendors. */
+/* Result of an event query while work is still in flight; both vendors use the same number. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
@@ -24997,7 +24997,7 @@ typedef struct vmafgpu__vendor {
     /* Copies rows to device memory from pinned memory or, if is_on_peer, from the memory of another device. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int is_on_peer, void *stream);
-    /* Finds the device whose memory contains an address, if the driver reports it. */
+    /* Finds the device whose memory contains an address, if the driver can report this. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
     /* Returns how well a blob for this target suits the device: 0 if the blob cannot run; higher is better. */
@@ -25369,7 +25369,7 @@ typedef struct vmafgpu__kernels {
 typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted; /* read by the CPU if the GPU fails, unless they are in GPU memory */
     int has_distorted;
-    int packed[2]; /* whether our planes already contain each frame, with legal samples only */
+    int packed[2]; /* for each frame: whether our plane contains it, packed and with legal samples only */
     int history;
 } vmafgpu__item;
 
@@ -25448,7 +25448,7 @@ struct vmafgpu__gpu {
     vmafgpu__outcome *outcomes; /* [ring] */
     vmafgpu__value *words;      /* [ring][word_count] */
     int64_t submitted, launched, retired, collected;
-    int64_t fed; /* after a failure: positions that the CPU has processed */
+    int64_t fed; /* after a failure: number of positions that the CPU has processed */
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
     int next_slot; /* the slot being filled */
     void *caller_event;
@@ -25587,7 +25587,7 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
 }
 
 /* Makes the GPU read a device plane before the kernels run. Unless `to` is 0, the GPU writes a packed copy to `to`. If
- * a sample is illegal, it sets the bits `illegal` in the results of the pair. */
+ * a sample is illegal, the GPU sets the bits `illegal` in the results of the pair. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -25846,7 +25846,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns where, in the results, the words of an extractor for a pair begin. */
+/* Returns the offset in the results at which the words of an extractor begin for a pair. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -25865,7 +25865,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes the pairs of a finished batch as long as the feature requests it. Results become visible only after
+/* Recomputes the pairs of a finished batch as long as the feature requests it. The results become visible only after
  * that. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
@@ -26041,7 +26041,8 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* If the driver has compiled a kernel from PTX, blocks may have to be smaller than for machine code. */
+        /* If the driver has compiled a kernel from PTX, its blocks may have to be smaller than those of machine
+         * code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -26118,7 +26119,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame that was submitted earlier. It is in the current batch or in its plane of the ring. */
+/* Finds a frame that was submitted earlier. This frame is in the current batch or in its plane of the ring. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26239,7 +26240,8 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest running batch if it is finished. If `wait` is set, first waits for this batch. */
+/* Fetches the results of the oldest batch in flight if this batch has finished. If `wait` is set, waits for it
+ * first. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -26310,7 +26312,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has */
+    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has processed */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -26325,7 +26327,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* An illegal earlier frame: its own pair fails, and vmafgpu__is_spoilt() discards this one. */
+        /* If an earlier frame is illegal, its own pair fails, and vmafgpu__is_spoilt() discards this pair. */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -26872,7 +26874,7 @@ static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether `item`, a scored pair, has frames in pinned memory on which later pairs depend. */
+/* Whether later pairs depend on frames of `item`, a scored pair, that are in pinned memory. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
@@ -26892,7 +26894,8 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of frames include chroma. If distorted frames are copied too, chroma is included for a later check. */
+/* Whether copies of kept frames include chroma. If complete pairs are kept, their chroma is needed for another
+ * check. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -26921,7 +26924,7 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies the frames in pinned memory on which later pairs depend. After that, the caller can reuse the frames of all
+/* Copies those frames in pinned memory that later pairs depend on. After that, the caller can reuse the frames of all
  * scored pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -26938,7 +26941,7 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
     }
 }
 
-/* Makes the caller's stream wait for all positions before `position`. */
+/* Makes the caller's stream wait for the work on all positions before `position`. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
@@ -28210,8 +28213,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* Queries the device properties. Version 6 of the library has changed the layout of their struct. `layouts` contains
- * the offsets of the fields that are read. */
+/* Queries the device properties. Version 6 of the library changed the layout of the struct that contains them.
+ * `layouts` contains the offsets of the fields that are read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -28476,7 +28479,7 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * ================================================================================================
  * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, but
  * with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit; GPUs get runs in turn.
- * Each frame that is submitted to a unit has a place there, numbered from 0. The first pairs of a run depend on
+ * A unit numbers the frames that are submitted to it; such a number is a place. The first pairs of a run depend on
  * references before the run. These references are handed over: they are submitted both to their own unit and to the
  * unit of the later run, so no frame has to be kept. Their places come just before those of the run, and their sums are
  * discarded.
@@ -28922,7 +28925,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = parallel;
 }
 
-/* Whether all units are free to which the pair or its reference will be submitted. */
+/* Whether all units that will receive the pair or its reference are free. */
 static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__fleet *f = v->fleet;
     int is_free = 1;
@@ -29094,8 +29097,8 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. The planes up to the last lent place of that unit are in
- * use. */
+/* Scores a single pair on the unit of the next position. In that unit, the planes of all places up to the last lent one
+ * are in use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);

@@ -27340,8 +27340,8 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     self-test of a GPU
  * ================================================================================================
- * Before the memory of a context is allocated, a test context with the same features and the same kernels scores a
- * small picture. The sums must be equal to those that the CPU computes.
+ * Before the memory of a context is allocated, the self-test scores a small picture in a test context that has the same
+ * features and kernels. The sums must be equal to those that the CPU computes.
  */
 
 /* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which this
@@ -27463,7 +27463,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames that are in arrays; for these, only the import kernels differ. Returns
+/* Copies the test frames to arrays and scores these copies; only the import kernels are different. Returns
  * VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
@@ -29332,7 +29332,8 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
  * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
-/* Returns the chunk that contains row r of the score list, and its offset there. Chunk k has 64 << k rows. */
+/* Returns the chunk that contains row r of the score list. Sets *offset to the place of the row in this chunk. Chunk k
+ * has 64 << k rows. */
 static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     int chunk = 0;
     int64_t rows = VMAFGPU__FIRST_CHUNK_ROWS;
@@ -29459,8 +29460,8 @@ static int vmafgpu__spoils(const vmafgpu *v) {
 }
 
 /* Whether a frame has no score because this frame, or a frame on which it depends, has failed. Only the last failure is
- * stored. This is enough, because the row of a frame is emitted before any frames are collected beyond those that its
- * motion depends on. */
+ * stored. This is enough: when the row of a frame is emitted, no frames have been collected beyond those on which the
+ * motion of this frame depends. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
@@ -29495,7 +29496,7 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 /* Writes the temporal features of the next position. With config.live, they are computed from a copy of the state, as
- * if this frame were the last one of the clip. The state itself always continues like that of the whole clip. */
+ * if this frame were the last one of the clip. The state itself advances in the same way as without config.live. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -29673,7 +29674,7 @@ struct vmafgpu__edits {
     /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` the first unclaimed
      * row. */
     vmafgpu_block *blocks;
-    float *shares;                  /* the only output if not NULL, instead of `blocks` */
+    float *shares;                  /* output instead of `blocks`, or NULL */
     double slopes[VMAFGPU__SLOPES]; /* slopes at the base */
     int size, across;
     uint16_t *log_table; /* used by the plain C code */
@@ -30098,7 +30099,7 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     }
 }
 
-/* Predicts the score of the first model, before transform and clip, after the sums have changed by `words`. If `words`
+/* Predicts the score of the first model (before transform and clip) for sums that have changed by `words`. If `words`
  * is NULL, predicts the score of the base. Stores the normalised inputs in x. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
@@ -30191,7 +30192,7 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks at each scale. These sums are not rounded. */
+/* Computes the unit of the ADM sums of blocks for each scale. The sums of blocks are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
@@ -30545,8 +30546,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns the extractor of a feature that the first model uses, otherwise the first extractor of this feature, or
- * NULL. */
+/* Returns an extractor of the feature: the one that the first model uses or, if it uses none, the first one. Returns
+ * NULL if the feature has no extractors. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30733,7 +30734,7 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is in the slot that has scored it: our planes, and the VIF pictures and ADM low-pass bands in scratch
+ * The base is stored in the slot that scored it: in our planes, and as VIF pictures and ADM low-pass bands in scratch
  * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
  * processed in batches. There are two lanes with one batch each; while one batch runs, the host fills or reads the
  * other lane. Committed edits are written to the plane of the base. Then the base is scored again, so the state is the
@@ -31175,8 +31176,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of a pair after the sums of the pair. The work is distributed over all streams, since most parts are
- * independent. All maps use the same memory, so a map waits for the previous one. */
+/* Launches the kernels for the map of a pair after those for its sums. The work is distributed over all streams, since
+ * most parts are independent. All maps use the same memory, so a map waits for the previous one. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -31283,7 +31284,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts copying samples that are in device memory to the lane. */
+/* Starts copying to the lane those samples that are in device memory. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -31612,7 +31613,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the device does this */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the GPU does this itself */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -31728,7 +31729,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
 
 /* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro reveals:
  * -fassociative-math, -freciprocal-math and a different rounding mode of the caller. Except on x86, also detects
- * -ffp-contract=fast of clang. */
+ * clang's -ffp-contract=fast. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -32297,8 +32298,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns NULL if a GPU can compute maps, otherwise the reason for messages. On a GPU, all inputs of the first model
- * must be functions of the sums of the pair. */
+/* Returns NULL if a GPU can compute maps, otherwise a text for messages that explains why not. On a GPU, all inputs of
+ * the first model must be functions of the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -33885,8 +33886,8 @@ VMAFGPU__COLD_END
  *
  * A program may contain several levels, so each function name ends in its level: a debugger shows vmafgpu__vif_rows as
  * vmafgpu__vif_rows_avx2. Each section defines such macros for the names of its functions; the macros here are those of
- * this section. They stay defined, since all levels define them in the same way. No other function may have one of
- * these names.
+ * this section. The macros stay defined, since all levels define them in the same way. No other function may have one
+ * of these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -33906,8 +33907,8 @@ VMAFGPU__COLD_END
 
 /* On Windows, if unwind tables are needed, GCC aligns the stack to only 16 bytes, but still uses aligned moves for
  * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
- * need unwinding, so the tables are disabled. Without "no-exceptions", GCC 12 crashes on the other two options in
- * C++. */
+ * need unwinding, so the tables are disabled. Without "no-exceptions", GCC 12 crashes when it compiles C++ with the
+ * other two options. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
@@ -33942,8 +33943,9 @@ VMAFGPU__COLD_END
  * This code consists of loops over VMAFGPU__LANES adjacent samples. Their statements are so simple that compilers
  * vectorise the loops. At every level, each lane executes the operations of the formula in order.
  *
- * clang does not vectorise loops if floating-point exceptions matter. If they do not, it may fuse products and sums
- * (see >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
+ * clang does not vectorise loops if floating-point exceptions matter. If exceptions do not matter, clang may fuse
+ * products and sums (see >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the
+ * functions of AVX2.
  */
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2

@@ -23538,14 +23538,14 @@ VMAFGPU__COLD_END
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
  * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
- * computes the same bits. The functions process a strip of rows of one picture and get their arguments from a job or
- * task. The chains call them.
+ * computes the same bits. Each function processes a strip of rows of one picture and gets its arguments from a job or a
+ * task. The chains call these functions.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* Table of masks. A load that begins n elements before the middle returns n lanes of ones, then zeros. Vectors have up
- * to 32 lanes. */
+/* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by lanes
+ * of zeros. Vectors have up to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -23560,7 +23560,7 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
 
-/* Returns the registers that the operating system saves, as bits: 6 for AVX, 0xe6 for AVX-512. */
+/* Returns a bit mask of the registers that the operating system saves. AVX needs the bits 6, AVX-512 the bits 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -23595,7 +23595,7 @@ static int vmafgpu__has_level(int level) {
 #undef VMAFGPU__PASS
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
-/* Returns the functions of the highest level that the processor supports and `mask` does not disable. */
+/* Returns the functions of the highest level that the processor supports and that `mask` does not disable. */
 static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 #ifdef VMAFGPU__HAS_X86
     if (!(mask & vmafgpu__functions_avx512.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX512))
@@ -23652,7 +23652,8 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of frame `place` (0 reference, 1 distorted) of a member: of the caller's memory, or of a copy. */
+/* Makes a view of one frame of a member (`place`: 0 reference, 1 distorted). The view refers to the caller's memory or
+ * to a copy of the frame. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -23680,7 +23681,7 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 
 /* ---- the backend: pieces of the chains ---- */
 
-/* Stops all chains if a sample does not fit the bit depth. */
+/* Checks rows of all frames and stops all chains if a sample does not fit the bit depth. */
 static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
@@ -23694,7 +23695,7 @@ static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int sc
         vmafgpu__atomic_set(&cpu->chains.is_stopped, 1);
 }
 
-/* Stores the reference for the motion of the next frame. */
+/* Stores rows of the reference, which are needed for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int y = first; y < end; y++)
@@ -23707,10 +23708,10 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* The chains and their inputs. Units are pairs of rows, or rows of ADM bands. Row y of a scale depends on rows 2y and
- * 2y + 1 of the previous scale and on rows around them: VIF reads 8, 4, 2 and 1 rows above and below. Some inputs are
- * one or two rows larger than necessary. The reference is stored only when motion has read the rows that it replaces
- * and the whole frame has been checked. */
+/* The chains and their inputs. Pieces are counted in pairs of rows or, if `of_bands` is set, in rows of the ADM bands.
+ * Row y of a scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach
+ * 8, 4, 2 and 1 rows up and down. Some inputs are one or two rows larger than necessary. A row of the reference is
+ * stored only after motion has read the row that it replaces and the whole frame has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -23751,9 +23752,9 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* The order in which a single thread prefers the chains, then that of several threads. A single thread processes a
+/* The preferred order of the chains: [0] for a single thread, [1] for several threads. A single thread processes a
  * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
- * scratch memory for only a few pieces at a time. They process motion last. */
+ * scratch memory for only a few pieces at a time, and end with motion. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -23807,10 +23808,10 @@ static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu,
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
-/* Computes motion against the previous reference of a detached pair, which is not part of the clip. */
+/* Computes the motion of a detached pair, which is not part of the clip, against its previous reference. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* The previous reference uses the place of the distorted frame. */
+    /* The previous reference temporarily uses the entries of the distorted frame. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -23832,7 +23833,7 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
         memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
 }
 
-/* Prepares for a reference with `count` distorted frames; all except the first use candidate slots. */
+/* Prepares for a reference with `count` distorted frames. All distorted frames except the first use candidate slots. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
     v->has_base = 0;
@@ -23844,7 +23845,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* Copies the results that depend on the reference only from the first member to the other members. */
+/* The first member has computed the results that depend only on the reference: copies them to the other members. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -23886,7 +23887,7 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. `cpu` is the member whose `pair` contains the luma. */
+/* Computes the standalone features of a pair. `cpu` is the member whose `pair` refers to the luma planes. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -23919,8 +23920,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features with a `score` function, then the standalone features. `cpu` is the member whose `pair`
- * contains the luma. */
+/* Computes the features that have a `score` function, then the standalone features. `cpu` is the member whose `pair`
+ * refers to the luma planes. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -23947,7 +23948,7 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* Sets *own to the frame, or to the planes that an RGB frame is converted to. */
+/* Sets *own to the frame itself or, if this is an RGB frame, to the planes that it is converted to. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
@@ -23990,7 +23991,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* Sets the name of a distorted frame for error messages if there are several. */
+/* If a pair has several distorted frames, sets the name of this one for error messages. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -24041,12 +24042,12 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* If nothing can fail after the samples are checked, a chain stores the reference. */
+    /* Let a chain store the reference if nothing can fail once the samples have been checked. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, parts of the stored frame may be missing: copy all of it here. */
+    /* If config.parallel_for fails, parts of the stored frame may be missing: copy the whole frame here. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -24084,8 +24085,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts. On failure nothing changes, and vmafgpu_push() reports the
- * error. */
+/* Computes the sums of the next pair of all contexts together. On failure the contexts stay unprepared. Then
+ * vmafgpu_push() computes the sums itself and reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -24154,7 +24155,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Does nothing: the engine counts the references before a pair. */
+/* Does nothing: the engine itself counts the references that precede a pair. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -24176,7 +24177,7 @@ static int vmafgpu__map_count(const vmafgpu_config *c) {
     return c->map_block_size ? vmafgpu__map_across(c) * vmafgpu__divide_up(c->height, c->map_block_size) : 0;
 }
 
-/* Whether the caller's frames have the format that the CPU code reads. */
+/* Whether the caller's samples have a format that the CPU code can read in place. */
 static int vmafgpu__is_in_place(const vmafgpu_config *c) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (c->bit_depth > 8)
@@ -24194,7 +24195,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
         const vmafgpu__chain_kind *kind = &vmafgpu__chain_kinds[k];
         wanted[k] = kind->run && (!kind->feature || vmafgpu__uses(v, kind->feature)) ? threads : 0;
     }
-    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks, so these pieces are small */
+    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks: use small pieces */
     chains->kinds = vmafgpu__chain_kinds;
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
@@ -24209,13 +24210,13 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
                                                                   : v->config.max_candidates;
 }
 
-/* Allocates a low-pass band that a scale passes to the next one. */
+/* Allocates a low-pass band, which is the output of one scale and the input of the next. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
-/* Allocates the memory of one more distorted frame. */
+/* Allocates the memory for one more distorted frame. */
 static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head,
                                           vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
@@ -24235,7 +24236,7 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with *head. *head receives the pointers. */
+/* Lays out all memory of the backend as one block, which begins with *head. Stores the addresses in *head. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -24292,8 +24293,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: all states, and scratch memory that one feature uses at a time.
- * Features with a `score` function share this scratch memory. */
+/* Allocates the memory of the standalone features: a state for each, and scratch memory that they use one at a time.
+ * Features with a `score` function use the same scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -24354,8 +24355,9 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns how many positions must be collected first: all before this one, since a pair is scored when it is submitted.
- * For a lent pair, CPU_PAIRS - 1 pairs before it can still be pending. */
+/* Returns how many positions must be collected before the pair at `position` is submitted or lent. A pair is scored
+ * when it is submitted, so all earlier pairs must be collected first. If the pair is lent, up to CPU_PAIRS - 1 earlier
+ * pairs can still be pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24366,7 +24368,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends buffers for a pair. The push reads them like other frames, before it returns. */
+/* Lends buffers for a pair. The push of this pair reads the buffers like other frames, before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -24402,8 +24404,7 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, the backend is closed, and the next pair tries
- * again. */
+/* Opens the CPU backend after a GPU failure. If memory is short, closes it again; the next pair makes a new attempt. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -24443,18 +24444,19 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
- * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend finds frames that a GPU cannot
- * read. vmafgpu__check_memory_kind() in >>gpu frames checks that memory is of the kind that the config states.
+ * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend detects frames that a GPU cannot
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the memory of the
+ * frames.
  */
 
-/* Returns the name of the image kind if a frame is an image on the GPU, otherwise NULL. */
+/* If a frame is an image on the GPU, returns the name of this kind of image, otherwise NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
            : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
                                                    : NULL;
 }
 
-/* Refuses a frame in device memory. `what` describes it unless it is an image. */
+/* Refuses a frame in device memory. Unless the frame is an image, the message describes it as `what`. */
 static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which,
                                                    const vmafgpu_frame *frame, const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
@@ -24483,7 +24485,7 @@ static vmafgpu_result vmafgpu__check_pitch(vmafgpu *v, const char *function, con
     return VMAFGPU_OK;
 }
 
-/* Returns the bytes per row of data[0]. */
+/* Returns the number of bytes per row of data[0]. */
 static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame *frame) {
 #ifndef VMAFGPU_NO_RGB
     if (frame->pixels)
@@ -24509,7 +24511,7 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks the pointers and pitch of one frame. */
+/* Checks the pointers and the pitch of one frame. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
     if (!frame)
@@ -24558,7 +24560,8 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory are the ones lent for this position. Other lent frames have undefined contents. */
+/* If frames are in lent memory, checks that they were lent for this position. The contents of other lent frames are
+ * undefined. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -24587,8 +24590,8 @@ VMAFGPU__COLD_END
  * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties and twelve bytes of sizes, which are not used. The rest is the
- * output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
+/* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes; the sizes are not read. The
+ * rest is the output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -24597,17 +24600,18 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* whether length - 2 is at least 8; at least 16 */
+    uint16_t is_more[2]; /* [0] length - 2 is at least 8; [1] it is at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* is_again[0]: a former distance is reused. The others: it is not the latest, not the 2nd, not the 3rd one. */
+    /* [0] an earlier distance is used again; [1] it is not the latest one, [2] nor the 2nd latest, [3] nor the 3rd
+     * latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* with a new distance; with a former one */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] with a new distance, [1] with an earlier one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -24641,7 +24645,7 @@ static unsigned vmafgpu__lzma_bit(vmafgpu__lzma *s, uint16_t *odds) {
     return bit;
 }
 
-/* Decodes a number of `bits` bits, highest first. The context of a bit is the bits before it. */
+/* Decodes a `bits`-bit number, highest bit first. The context of a bit consists of the bits before it. */
 static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 1;
     for (int i = 0; i < bits; i++)
@@ -24649,7 +24653,7 @@ static unsigned vmafgpu__lzma_number(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value - (1u << bits);
 }
 
-/* Decodes a number of `bits` bits, lowest first. */
+/* Decodes a `bits`-bit number, lowest bit first. */
 static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits) {
     unsigned value = 0, before = 1;
     for (int i = 0; i < bits; i++) {
@@ -24660,8 +24664,8 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. If `is_expected`, the bits of `expected`, the byte after the copied data, are part of the context
- * until a bit differs. */
+/* Decodes a literal. `expected` is the byte that would have continued the previous copy. If `is_expected` is set, the
+ * bits of `expected` are part of the context until a decoded bit differs from them. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -24684,8 +24688,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance and returns it minus 1. The slot contains the two highest bits and the number of other bits. From
- * slot 14 on, only the lowest four bits have contexts. */
+/* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of the
+ * other bits. From slot 14 on, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -24719,8 +24723,8 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 /* Unpacks the first `size` bytes of a stream; returns 0 if the stream is damaged or too short. */
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
-    uint32_t last[4] = { 0, 0, 0, 0 }; /* former distances, minus 1 */
-    unsigned state = 0;                /* kinds of the latest symbols; below 7 if the last one was a literal */
+    uint32_t last[4] = { 0, 0, 0, 0 }; /* the latest distances, minus 1 */
+    unsigned state = 0; /* encodes the kinds of the latest symbols; below 7 if the last one was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
     const unsigned byte_bits = head[0] % 9u, place_bits = head[0] / 9u % 5, position_mask = (1u << head[0] / 45) - 1;
@@ -24765,7 +24769,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
         const uint8_t *const from = out + made - last[0] - 1;
         length = length < size - made ? length : size - made;
         made += length;
-        /* Source and target may overlap: each copy doubles the data that can be copied next. */
+        /* Source and target may overlap: each copy doubles the number of bytes that the next copy can read. */
         for (size_t piece = (size_t)last[0] + 1; length > 0; piece *= 2) {
             piece = piece < length ? piece : length;
             memcpy(out + made - length, from, piece);
@@ -24777,7 +24781,7 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
 
 static uint32_t vmafgpu__crc32(const void *data, size_t size) {
     const uint8_t *at = (const uint8_t *)data;
-    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRCs of a byte before k bytes */
+    uint32_t table[4][256], crc = 0xffffffffu; /* table[k]: CRC of each byte value followed by k zero bytes */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
         for (int k = 0; k < 8; k++)
@@ -24800,12 +24804,13 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions, which a vendor fills from its library by name. If the APIs differ in more than
- * names, the vendor table has a function for it (>>vendors). The rest of the engine does not depend on the vendor.
- * Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
+ * The driver is a table of functions. A vendor fills this table by looking up names in its library. If the APIs differ
+ * in more than names, the vendor has a function of its own for the difference (>>vendors). The rest of the engine does
+ * not depend on the vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless
+ * stated otherwise.
  */
 #ifdef _WIN32
-/* These declarations are the same as in windows.h, which may or may not be included. */
+/* These declarations are the same as those in windows.h, which may or may not have been included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24908,7 +24913,7 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* The layouts of CUDA_ARRAY3D_DESCRIPTOR and of CUDA_RESOURCE_DESC for an array. */
+/* The layouts of CUDA_ARRAY3D_DESCRIPTOR and, for arrays, of CUDA_RESOURCE_DESC. */
 typedef struct vmafgpu__array_shape {
     size_t width, height, depth;
     int format;
@@ -24921,9 +24926,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Each row contains the name in the table, the result, the arguments, the CUDA name and the HIP name. The name is NULL
- * if the vendor does not need the function. A leading '?' marks functions that old libraries may lack. Handles are
- * opaque pointers, devices are ints, and device addresses have 64 bits. */
+/* Each row contains the name in the table, the result type, the arguments, the CUDA name and the HIP name. A CUDA or
+ * HIP name is NULL if that vendor does not need the function. A leading '?' marks functions that old libraries may
+ * lack. Handles are opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -25001,7 +25006,7 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is in flight, the same for both vendors. */
+/* Result of an event query while work is still in flight; both vendors use the same number. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
@@ -25018,15 +25023,15 @@ typedef struct vmafgpu__image {
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
-    const char *library;                        /* for messages */
+    const char *library;                        /* its name in messages */
     const char *libraries[12];                  /* file names to try, in this order */
     int is_kept;                                /* the library must not be unloaded */
     int has_surfaces;                           /* its kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
-    const struct vmafgpu__blob *blobs;          /* compiled in; the last one has no target; NULL if none */
-    int enter_function, copy_function;          /* functions that `enter` and `copy_rows` call, for messages */
-    size_t state_size;                          /* of the vendor's struct, vmafgpu__gpu.state, initially zero */
+    const struct vmafgpu__blob *blobs; /* compiled-in kernels; the last entry has no target; NULL if there are none */
+    int enter_function, copy_function; /* driver functions that `enter` and `copy_rows` call, for messages */
+    size_t state_size;                 /* size of the vendor's struct (vmafgpu__gpu.state), which is zero at first */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
@@ -25041,13 +25046,13 @@ typedef struct vmafgpu__vendor {
     /* Copies rows to device memory from pinned memory or, if is_on_peer, from the memory of another device. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int is_on_peer, void *stream);
-    /* Finds the device whose memory contains an address, if the driver reports it. */
+    /* Finds the device whose memory contains an address, if the driver can report this. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
-    /* Returns how well a blob for this target suits the device: 0 if the blob does not run; higher is better. */
+    /* Returns how well a blob for this target suits the device: 0 if the blob cannot run; higher is better. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. A vendor that keeps the data sets image->data to
-     * NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. A vendor that takes over the allocated data must set
+     * image->data to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
@@ -25059,7 +25064,8 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         return NULL;
     }
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* Prefer a driver library that the program has loaded already: the program's streams and addresses belong to it. */
+    /* Prefer a library that the program has already loaded: the program's streams and addresses belong to that
+     * library. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
             library = vmafgpu__library_open(vendor->libraries[i], only_loaded, vendor->is_kept);
@@ -25096,7 +25102,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct are declared here, since strict modes hide their declarations. */
+    /* dladdr() and its struct are declared here because the system headers hide them in strict C modes. */
     struct {
         const char *file;
         void *base;
@@ -25129,7 +25135,7 @@ static size_t vmafgpu__path_of_program(char *out, size_t size) {
 #ifdef _WIN32
     used = (size_t)GetModuleFileNameA(NULL, out, (unsigned long)size);
 #elif defined(__linux__)
-    /* readlink() is not part of C99; strict modes hide its declaration. */
+    /* readlink() is not part of C99, so strict C modes hide its declaration. */
     long (*read_link)(const char *, char *, size_t) = NULL;
     void *self = dlopen(NULL, RTLD_NOW), *symbol = self ? dlsym(self, "readlink") : NULL;
     if (symbol) {
@@ -25184,16 +25190,16 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
  * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the
  * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
- * is 0 if the blob is in the stream of the previous blob. In compiled-in kernels the descriptions are a table and the
- * streams are text (VMAFGPU__TEXT_ROW). `make blobs` makes both forms. */
+ * is 0 if the blob is in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table
+ * and the streams are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
-/* An LZMA stream contains the blobs of similar devices, one after another. It is unpacked up to the end of the wanted
- * blob. */
+/* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
+ * blob is unpacked. */
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: the stream is rows of TEXT_ROW characters and NUL */
-    uint32_t crc;                  /* of the packed stream */
+    uint32_t is_text, packed_size; /* is_text: the stream consists of rows of TEXT_ROW characters and a NUL */
+    uint32_t crc;                  /* CRC of the packed stream */
     uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
 
@@ -25202,7 +25208,7 @@ enum {
     VMAFGPU__CONTAINER_HEAD = 28,
     VMAFGPU__CONTAINER_CHECKED = 24, /* the CRC-32 begins here */
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 limits strings to 4095 */
+    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 guarantees only 4095 per string */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -25256,8 +25262,8 @@ static int vmafgpu__is_current_container(const vmafgpu__image *image) {
     return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
 
-/* Decodes text to bytes. Five characters are a 32-bit number in base 85, highest digit first. The digits are '#' to 'z'
- * without '?' and '\\', which are special in C strings. */
+/* Decodes text to bytes. Five characters represent a 32-bit number in base 85, highest digit first. The digits are '#'
+ * to 'z' without '?' and '\\', which are special in C strings. */
 static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     const char *row = (const char *)rows;
     for (size_t at = 0, i = 0; i < size; i += 4, at += 5) {
@@ -25361,7 +25367,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Sets `reason` to the message for the case that there is no image to try. */
+/* Sets `reason` to a message that explains why there is no image to try. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -25372,7 +25378,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. Without an image there is no need to start the driver, which is slow. */
+/* Whether there is an image to try. If there is none, the driver, which is slow to start, need not be started. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -25387,17 +25393,18 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 /* ================================================================================================
  * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
- * Pairs are collected in a slot until its batch is full. Then one launch of each kernel processes all of them. A slot
- * has streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
+ * Pairs are collected in a slot until its batch is full. Then each kernel is launched once for all of them. A slot has
+ * streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
  * turn. The host waits only if the next slot is still running.
  *
  * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
  * launched <= submitted. The sums of positions below `retired` are on the host.
  *
  * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * also reads earlier references. The ring of distorted frames has `in flight` planes. Both exist on the device, and in
- * pinned host memory for frames from pageable memory. A plane is overwritten only after everything that reads it is
- * retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if the GPU fails.
+ * also reads earlier references. The ring of distorted frames has `in flight` planes. Both rings exist on the device.
+ * For frames from pageable memory, both also exist in pinned host memory. A plane is overwritten only after all pairs
+ * that read it are retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if
+ * the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -25406,13 +25413,13 @@ typedef struct vmafgpu__feature_device_state {
     void *functions[VMAFGPU__MAX_FUNCTIONS];
     int resident[VMAFGPU__MAX_FUNCTIONS];
     size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
-    size_t scratch_size;    /* of a batch */
+    size_t scratch_size;    /* for a whole batch */
 } vmafgpu__feature_device_state;
 
-/* The kernels of the image, and their device memory. */
+/* The kernels of the image and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* for luma, for chroma; then both for surfaces */
+    void *pixels[4]; /* for luma and for chroma; then the same two for surfaces */
     void *surfaces;  /* for YUV frames in surfaces */
     size_t transfer; /* offset in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
@@ -25422,9 +25429,9 @@ typedef struct vmafgpu__kernels {
 
 /* A submitted frame or pair. */
 typedef struct vmafgpu__item {
-    vmafgpu_frame reference, distorted; /* for the CPU if the GPU fails and `memory` is readable */
+    vmafgpu_frame reference, distorted; /* read by the CPU if the GPU fails, unless they are in GPU memory */
     int has_distorted;
-    int packed[2]; /* whether each frame is in our planes, with legal samples */
+    int packed[2]; /* for each frame: whether our plane contains it, packed and with legal samples only */
     int history;
 } vmafgpu__item;
 
@@ -25436,11 +25443,11 @@ typedef struct vmafgpu__outcome {
 
 typedef struct vmafgpu__slot {
     void *streams[VMAFGPU__STREAMS];
-    void *arrived, *done;           /* events: all frames are on the device; the batch is done */
-    void *branch[VMAFGPU__STREAMS]; /* events: a stream is done; none for the first stream */
-    uint64_t scratch;               /* this slot's part of the device memory */
+    void *arrived, *done;           /* events: all frames are on the device; the batch is finished */
+    void *branch[VMAFGPU__STREAMS]; /* events: a stream has finished; NULL for the first stream */
+    uint64_t scratch;               /* address of this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results; /* pinned: sums of all pairs, `illegal` of all, `claimed`, words of all */
+    unsigned char *results; /* pinned: the sums of all pairs, then `illegal` of all, `claimed`, the words of all */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
@@ -25453,40 +25460,40 @@ typedef struct vmafgpu__slot {
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map; /* of the only pair of the batch */
-    int map_history;         /* frames before that pair */
-    float *map_staging;      /* pinned; of all blocks */
+    vmafgpu__wanted_map map; /* requested for the only pair of the batch */
+    int map_history;         /* number of frames before that pair */
+    float *map_staging;      /* pinned; values of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
     const vmafgpu__vendor *vendor;
     vmafgpu__driver driver;
-    void *state; /* the vendor's struct, after this one */
+    void *state; /* the vendor's struct, which follows this struct in memory */
     void *library, *module;
     int device, has_device, is_inside;
-    char name[128], architecture[32]; /* "gfx1100"; "sm_90" */
+    char name[128], architecture[32]; /* architecture: "gfx1100", "sm_90" */
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test's results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a call failed; the note names it */
-    int is_drained; /* after that, none of our work runs on the device */
+    int is_dead;    /* a driver call has failed; the note names it */
+    int is_drained; /* set after a failure, once none of our work runs on the device */
 
     int batch, queue;
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
     int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
     int flight;               /* maximum number of pairs in flight */
-    int ring, distorted_ring; /* planes of references and of distorted frames */
-    int sample_bytes;         /* of packed planes */
+    int ring, distorted_ring; /* number of planes for references and for distorted frames */
+    int sample_bytes;         /* bytes per sample in packed planes */
     int is_plain;             /* the caller's samples have the packed form */
     int is_packed;            /* is_plain, and the caller's planes can be read in place */
-    int is_checked;           /* samples can be illegal */
-    int has_surfaces;         /* frames may be surfaces and arrays */
+    int is_checked;           /* samples can be illegal and must be checked */
+    int has_surfaces;         /* frames may be in surfaces and arrays */
     size_t results_size;
     size_t words_at;            /* offset of the words of standalone features in the results */
-    int word_count;             /* per pair */
+    int word_count;             /* number of words per pair */
     size_t chroma_width;        /* bytes per row of a chroma plane */
-    vmafgpu__lent_layout plane; /* layout of our copies of frames, on host and device */
+    vmafgpu__lent_layout plane; /* layout of our copies of frames, on the host and on the device */
     size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
@@ -25497,18 +25504,18 @@ struct vmafgpu__gpu {
     uint64_t device_references, device_distorted;
     uint64_t device_single; /* a plane for the previous reference of a detached pair */
     unsigned char *staged_references, *staged_distorted, *staged_single;
-    unsigned char *kept; /* pageable; copies of frames in the caller's pinned memory */
+    unsigned char *kept; /* pageable; copies of frames that are in the caller's pinned memory */
 
     vmafgpu__item *items;       /* [ring] */
     vmafgpu__outcome *outcomes; /* [ring] */
     vmafgpu__value *words;      /* [ring][word_count] */
     int64_t submitted, launched, retired, collected;
-    int64_t fed; /* after a failure: positions that the CPU has processed */
+    int64_t fed; /* after a failure: number of positions that the CPU has processed */
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
     int next_slot; /* the slot being filled */
     void *caller_event;
     vmafgpu__kernels kernels;
-    vmafgpu__gpu_edits *edits; /* after the vendor's state; NULL if there are none */
+    vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
 };
 
 /* ---- failure ---- */
@@ -25556,8 +25563,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Makes the device current. Every entry point calls this, and vmafgpu__gpu_leave(), which restores the caller's
- * device. */
+/* Makes the device current. Every entry point calls this function and, at its end, vmafgpu__gpu_leave(), which makes
+ * the caller's device current again. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -25579,7 +25586,8 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* After a failure earlier batches may still run: waits until they no longer read the caller's frames. */
+/* Called after a failure, when earlier batches may still be running: waits until they no longer read the caller's
+ * frames. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -25629,7 +25637,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must write a frame to our planes: pageable memory, or pinned memory that the driver cannot copy. */
+/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory that the driver cannot
+ * copy. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -25639,8 +25648,8 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Lets the GPU read a device plane before the kernels run. The GPU writes a packed copy to `to` unless `to` is 0, and
- * sets the bits `illegal` of the pair if a sample is illegal. */
+/* Makes the GPU read a device plane before the kernels run. Unless `to` is 0, the GPU writes a packed copy to `to`. If
+ * a sample is illegal, the GPU sets the bits `illegal` in the results of the pair. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -25661,7 +25670,7 @@ static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
     return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
 }
 
-/* Lets the GPU convert an RGB frame to planes before the kernels run. */
+/* Makes the GPU convert an RGB frame to planes before the kernels run. */
 static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                 int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -25685,7 +25694,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills the launch arguments for all frames of one kind and returns the number of these frames. */
+/* Fills the launch arguments for all frames of one kind and returns how many there are. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -25741,7 +25750,7 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
-/* Lets the GPU copy YUV planes from surfaces before the kernels run. */
+/* Makes the GPU copy YUV planes from surfaces before the kernels run. */
 static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                   int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -25787,7 +25796,7 @@ static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Destroys surfaces of the caller's arrays until `count` are left. */
+/* Destroys the surfaces that were created for the caller's arrays until `count` of them are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
     while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, close destroys the rest */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
@@ -25818,7 +25827,7 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
     return VMAFGPU_OK;
 }
 
-/* Addresses and pitches of a frame for the kernels. */
+/* Addresses and pitches of a frame, as the kernels need them. */
 typedef struct vmafgpu__target {
     const void *data;
     int32_t pitch;
@@ -25826,7 +25835,7 @@ typedef struct vmafgpu__target {
     int64_t chroma_pitch[2];
 } vmafgpu__target;
 
-/* Sets the addresses and pitches of u and v of a frame. */
+/* Sets the addresses and pitches of the u and v planes of a frame. */
 static void vmafgpu__aim_at_chroma(const vmafgpu *v, const vmafgpu_frame *frame, vmafgpu__target *target) {
     int step;
     for (int i = 0; i < 2; i++) {
@@ -25847,8 +25856,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of plane `i` of a caller's frame, in the memory of this or another GPU, to our copy of the frame. If
- * the pitch is negative, each row is copied separately. */
+/* Starts the copy of plane `i` of a caller's frame to our copy of the frame. The caller's frame is in the memory of
+ * this GPU or of another GPU. If the pitch is negative, each row is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -25899,7 +25908,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns the offset in the results of the words of an extractor and pair. */
+/* Returns the offset in the results at which the words of an extractor begin for a pair. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -25918,7 +25927,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes pairs of a finished batch as long as the feature requests it. Results become visible only afterwards. */
+/* Recomputes the pairs of a finished batch as long as the feature requests it. The results become visible only after
+ * that. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -25951,7 +25961,7 @@ static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     }
 }
 
-/* Launches the kernels of all features of a stream. */
+/* Launches the kernels of all features that run on a stream. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
@@ -25969,8 +25979,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* Launches the kernels of a batch. All streams start when the frames are on the device. The first stream gets its work
- * last and waits for the others. */
+/* Launches the kernels of a batch. All streams start once the frames are on the device. The first stream receives its
+ * work last, and then waits for the other streams. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -26027,7 +26037,7 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu_
     return count;
 }
 
-/* Looks up the kernels of this context in the module; returns the name of a missing one, or NULL. */
+/* Looks up the kernels of this context in the module. Returns the name of the first missing kernel, or NULL. */
 static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) {
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
     const int count = vmafgpu__list_kernels(v, form, list);
@@ -26085,7 +26095,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory of the functions that need it, and queries how many of their blocks run at once. */
+/* Requests the shared memory that each function needs, and queries how many of its blocks can run at the same time. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -26093,7 +26103,8 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* A kernel that the driver has compiled from PTX may not support blocks as large as those of machine code. */
+        /* If the driver has compiled a kernel from PTX, its blocks may have to be smaller than those of machine
+         * code. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -26108,7 +26119,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
     }
 }
 
-/* Fills the tables and clears the memory that must be zero before the first launch; called once. */
+/* Fills the tables and clears the memory that must be zero before the first launch; called only once. */
 static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -26142,11 +26153,11 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* The previous frames that a pair depends on: two references and one distorted frame. `data` is NULL if a frame is not
- * needed. */
+/* Indices of the previous frames that a pair depends on: two references and one distorted frame. `data` in the target
+ * of a frame is NULL if that frame is not needed. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
-/* Adds a pair, whose planes are being transferred, to the batch of the slot. */
+/* Adds a pair to the batch of the slot. The planes of the pair are already being transferred. */
 static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *reference, const vmafgpu__target *distorted,
                               const vmafgpu__target *before) {
     vmafgpu__gpu_chroma *chroma = &slot->chroma[slot->batch.pairs];
@@ -26170,7 +26181,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame that was submitted earlier: in the current batch, or in its plane of the ring. */
+/* Finds a frame that was submitted earlier. This frame is in the current batch or in its plane of the ring. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26206,8 +26217,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. `earlier` is an event of the previous batch if this batch uses
- * frames that were uploaded with earlier batches, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. If this batch uses frames that were uploaded with earlier
+ * batches, `earlier` is an event of the previous batch, otherwise NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -26232,7 +26243,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
         slot->imports.bit_depth = v->config.bit_depth;
         vmafgpu__gpu_launch(v, g->kernels.import, &shape, slot->streams[0], &slot->imports);
     }
-    /* After this wait the frames of all earlier batches are on the device, too. */
+    /* After this wait, the frames of all earlier batches are also on the device. */
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
@@ -26252,7 +26263,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copy the frames that the next batch depends on, because the caller may overwrite the originals. */
+    /* Copy the frames that the next batch depends on, because the caller may overwrite them before then. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -26291,7 +26302,8 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest running batch if that batch is done. If `wait` is set, waits for the batch. */
+/* Fetches the results of the oldest batch in flight if this batch has finished. If `wait` is set, waits for it
+ * first. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -26329,7 +26341,7 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the slot to fill, after waiting for its previous batch. */
+/* Returns the slot to fill. If the previous batch of this slot is still running, waits for it first. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -26346,7 +26358,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* Computes the sums of the oldest pair on the CPU. Fails if a frame that it depends on was in device memory. */
+/* Computes the sums of the oldest pair on the CPU. Fails if a frame that this pair depends on was in device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);
@@ -26361,8 +26373,9 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
+    v->subject[0] = '\0'; /* it names a later frame; the caller adds the number of this one */
     vmafgpu_result result = vmafgpu__cpu_need(v);
-    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has */
+    int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has processed */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
         const vmafgpu__item *at = &g->items[(position - k) % g->ring];
         vmafgpu__job job;
@@ -26377,7 +26390,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* An illegal earlier frame: its own pair fails, and vmafgpu__is_spoilt() discards this one. */
+        /* If an earlier frame is illegal, its own pair fails, and vmafgpu__is_spoilt() discards this pair. */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -26391,8 +26404,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 
 typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
-    VMAFGPU__STAGE_COPY,   /* the CPU copies the frame to our plane and checks it */
-    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is in our plane, but it is not packed */
+    VMAFGPU__STAGE_COPY,   /* the CPU checks the frame and copies it to our plane */
+    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is already in our plane, but not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -26400,19 +26413,19 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* the frame belongs to a pair that is scored, so VIF reads it */
-    int has_chroma;             /* chroma is needed */
-    uint32_t illegal;           /* bits to set in the outcome */
-    int is_on_peer;             /* in memory of another GPU */
+    int is_scored;              /* the pair of this frame is scored, so VIF reads the frame */
+    int has_chroma;             /* the chroma planes are needed */
+    uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
+    int is_on_peer;             /* the frame is in the memory of another GPU */
     int was_packed;             /* the frame is packed, whatever the config states */
     int is_trusted;             /* the samples have been checked */
-    vmafgpu_frame surfaces;     /* surfaces created for the arrays of the frame */
-    /* Results. `use`: the frame for the CPU; is_ours: it is in our plane; is_packed: that plane is packed and legal.
+    vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
+    /* Results. `use`: the frame for the CPU. is_ours: `use` is our plane. is_packed: this plane is packed and legal.
      * `target`: the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
-    int bad_row; /* atomic: first row with an illegal sample */
+    int bad_row; /* atomic: the first row with an illegal sample */
     vmafgpu__target target;
 } vmafgpu__upload;
 
@@ -26450,13 +26463,13 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
     return VMAFGPU_OK;
 }
 
-/* Frames that the threads copy to our planes. */
+/* Frames to be copied to our planes by the threads. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
-    int count, pieces; /* `count`: number of frames; `pieces`: per frame */
+    int count, pieces; /* number of frames; number of pieces per frame */
     int next;          /* atomic: next piece; slow threads process fewer pieces */
-    int only_checks;   /* only check lent frames, which are converted in place afterwards */
+    int only_checks;   /* only check lent frames; they are converted in place afterwards */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -26466,7 +26479,7 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
 }
 
 /* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
- * prefetchers stop at the end of a page. `to` must be a multiple of 16 bytes. Returns the OR of the 16-bit words if
+ * prefetchers stop at the end of a page. `to` must be aligned to 16 bytes. Returns the OR of the 16-bit words if
  * `words` is set, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
@@ -26474,7 +26487,7 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be outside of the frame, since prefetches do not fault. */
+        /* The address may be outside the frame, since prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -26516,7 +26529,8 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a
     }
 }
 
-/* Converts rows to the packed form, or only checks them. Source and target may be the same. */
+/* Converts rows to the packed form or, if t->only_checks is set, only checks them. Source and target may be the
+ * same. */
 static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
@@ -26566,10 +26580,10 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies and converts frames to our planes with all threads, and reports illegal samples. Lent frames are checked
- * before they are converted in place, so that a refused frame is unchanged. */
+/* Copies and converts frames to our planes with all threads, and reports illegal samples. All lent frames are checked
+ * before any of them is converted in place, so that the frames are unchanged if one is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
-    enum { PIECE = 1 << 17 }; /* bytes of luma */
+    enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
     int passes = 0;
     memset(&task, 0, sizeof task);
@@ -26594,9 +26608,9 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
     return VMAFGPU_OK;
 }
 
-/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read it in place.
- * Returns the addresses for the kernels. Unchecked samples are checked by VIF if it reads them, otherwise by an
- * import. */
+/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read the frame in
+ * place. Returns the addresses for the kernels. If the samples have not been checked, VIF checks them if it reads the
+ * frame; otherwise an import does. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -26645,7 +26659,7 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes if necessary, and starts all transfers unless the GPU has failed or a frame is
+/* Copies frames to our planes if necessary. Then starts all transfers, unless the GPU has failed or a frame is
  * refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
@@ -26683,14 +26697,15 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns how many positions must be collected first. Our planes stay in use until then, because the CPU may need
- * them. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Our planes of a pair stay in
+ * use until the pair is collected, because the CPU may need them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
 }
 
-/* Whether a push would not wait. The slot to fill may still run if it was launched before it was full. */
+/* Whether a push would return without waiting. If incomplete batches were launched, the slot to fill may still be
+ * running. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
@@ -26702,7 +26717,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends our planes for this position. */
+/* Lends the caller our planes for this position. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -26751,7 +26766,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         return result;
     }
 
-    /* The pair is accepted. */
+    /* From here on, the pair is accepted. */
     vmafgpu__item *item = &g->items[r];
     item->reference = uploads[0].use;
     item->distorted = uploads[1].use;
@@ -26779,7 +26794,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome, with their position if the frame of `item` is in host memory. */
+/* Reports the illegal samples of an outcome. If the frame in `item` is in host memory, the message contains their
+ * position. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -26824,7 +26840,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
     return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
 }
 
-/* Runs a detached job with several distorted frames as one job for each of them. */
+/* Splits a detached job with several distorted frames into jobs with one distorted frame each, and runs these. */
 static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__job one = *job;
@@ -26840,7 +26856,7 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
 }
 
 /* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
- * next position that is not lent. These planes are free until that position is pushed. */
+ * first position after the submitted and lent ones. These planes are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -26906,7 +26922,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is discarded */
+    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is being discarded */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -26916,19 +26932,19 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     g->fed = -1;
 }
 
-/* Returns how many leading positions have been scored. */
+/* Returns the position before which all pairs have been scored. */
 static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether a scored pair has frames in pinned memory that a later pair depends on. */
+/* Whether later pairs depend on frames of `item`, a scored pair, that are in pinned memory. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns how many leading positions no longer need the caller's frames. A frame in pinned memory is needed as long as
- * one of the next `history` pairs may have to be computed on the CPU. */
+/* Returns the position before which the caller's frames are no longer needed. A frame in pinned memory is needed as
+ * long as one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -26941,7 +26957,8 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of frames include chroma. If pairs are copied, their chroma is checked again. */
+/* Whether copies of kept frames include chroma. If complete pairs are kept, their chroma is needed for another
+ * check. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -26970,8 +26987,8 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies the frames in pinned memory that later pairs depend on. Then the caller can reuse the frames of all scored
- * pairs. */
+/* Copies those frames in pinned memory that later pairs depend on. After that, the caller can reuse the frames of all
+ * scored pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     const int64_t done = vmafgpu__gpu_done(g);
@@ -26987,7 +27004,7 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
     }
 }
 
-/* Makes the caller's stream wait for all positions before `position`. */
+/* Makes the caller's stream wait for the work on all positions before `position`. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
@@ -27049,7 +27066,7 @@ static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *descri
 
 /* ---- kernels for the device ---- */
 
-/* List of the targets that were considered, for messages. */
+/* List of the kernel targets that were considered, for messages. */
 typedef struct vmafgpu__targets {
     char list[192];
 } vmafgpu__targets;
@@ -27067,7 +27084,7 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none");
 }
 
-/* Loads the best blob that the driver accepts: a driver older than the machine code may still accept PTX. */
+/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -27141,7 +27158,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns words to each extractor. Returns the number of words per pair. */
+/* Assigns each extractor its words in the results. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -27152,7 +27169,7 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out device and pinned memory for this queue length. Sets the sizes and, once memory is allocated, the
+/* Lays out the device and pinned memory for a given queue length. Sets the sizes and, once memory is allocated, the
  * addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
@@ -27219,8 +27236,8 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. Then larger batches are faster, since there are fewer launches, and a part of the
-     * GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
+     * device memory need no transfer. For such frames larger batches are faster: there are fewer launches, and part of
+     * the GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
@@ -27230,11 +27247,11 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs a run has as many pairs as are in flight, and the references before a run are also submitted.
-     * So longer runs save work. Batches are larger for this: with more batches in flight there would be more streams
-     * than hardware queues. */
+    /* With several GPUs, a run has as many pairs as can be in flight. The references just before a run are submitted
+     * again, so longer runs save work. To make runs longer, batches are larger: more batches in flight would need more
+     * streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    /* Limit of device memory for the default batch and queue. */
+    /* Limit on the device memory that the default batch and queue use. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
@@ -27261,7 +27278,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->chroma_width =
         (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma in device memory is read in place unless it is converted, copied from surfaces or peers, or kept. */
+    /* Chroma in device memory is read in place unless it is converted, kept, or copied from surfaces or another GPU. */
     g->frame_size = c->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces &&
                             !g->keeps_chroma && !is_one_of_many
                         ? g->plane.plane_size[0]
@@ -27303,7 +27320,8 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
     return 1;
 }
 
-/* Allocates all memory, streams and events of the backend, except the kernels. The device must be current. */
+/* Allocates all memory, streams and events of the backend, but does not load the kernels. The device must be
+ * current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     enum { NO_TIMING = 2, NON_BLOCKING = 1 };
@@ -27376,8 +27394,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the total size of struct vmafgpu__gpu, the vendor's state and the state of edits. Sets the pointers of `g` to
- * these unless `g` is NULL. */
+/* Returns the total size of struct vmafgpu__gpu, the vendor's struct and the state of edits. Unless `g` is NULL, sets
+ * its pointers to the other two parts. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -27391,13 +27409,13 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 /* ================================================================================================
  * >>gpu test                                     self-test of a GPU
  * ================================================================================================
- * Before the memory of a context is allocated, a test context with the same features scores a small picture with the
- * same kernels. The sums must be equal to those of the CPU.
+ * Before the memory of a context is allocated, the self-test scores a small picture in a test context that has the same
+ * features and kernels. The sums must be equal to those that the CPU computes.
  */
 
-/* Returns a sample of a test frame. The reference is noise. In stripes, the distorted frame replaces, mixes or
- * amplifies this noise. If CAMBI is used, most of the picture contains bands instead. Rows below luma are chroma, which
- * is noise. */
+/* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which this
+ * noise is replaced, mixed with other noise, or amplified. If CAMBI is used, most of the picture contains bands
+ * instead. The rows below luma are chroma, which is noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -27422,7 +27440,7 @@ static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distort
                                : (uint32_t)(enhanced<0 ? 0 : enhanced>(int32_t) most ? (int32_t)most : enhanced);
 }
 
-/* Draws a test frame: all `size` bytes, including padding and chroma. */
+/* Draws a test frame: all `size` bytes, which include padding and chroma. */
 static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, size_t pitch, size_t size,
                                unsigned char *out) {
     const int bytes = t->config.bytes_per_sample, across = (int)pitch / bytes,
@@ -27435,12 +27453,12 @@ static void vmafgpu__draw_test(const vmafgpu *t, int frame, int is_distorted, si
 }
 
 #ifndef VMAFGPU_NO_RGB
-/* Returns the pixel format of a test frame in the RGB round. */
+/* Returns the pixel format of a test frame in the RGB part of the self-test. */
 static vmafgpu_pixels vmafgpu__test_pixels(const vmafgpu *t, int is_distorted) {
     return is_distorted && t->config.colour.transfer ? VMAFGPU_PIXELS_RGBA16F : VMAFGPU_PIXELS_RGBA8;
 }
 
-/* Draws a test frame in RGB; the components of a pixel are samples of successive rows. */
+/* Draws a test frame in RGB. The components of a pixel are samples from successive rows. */
 static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distorted, unsigned char *out) {
     const vmafgpu_config *c = &t->config;
     const uint32_t one = 0x3c00, most = (1u << c->bit_depth) - 1;
@@ -27454,7 +27472,7 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for another size. Returns 0 if the features do not support this size or would need other
+/* Plans the context for a different size. Returns 0 if the features do not support this size or would need different
  * kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
@@ -27463,11 +27481,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window determines which kernels are used. */
+    /* The window of CAMBI determines which kernels are used: use that of the real size. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
-    /* With fewer blocks than samples per block the covariance is singular. */
+    /* If there are fewer blocks than samples per block, the covariance matrix is singular. */
     for (int i = 0; i < t->plan.speed_variants; i++)
         if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
             VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
@@ -27476,8 +27494,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames `space` bytes apart; the distorted frame is last. The rows of the distorted frame are not aligned
- * to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
+/* Sets up test frames that are `space` bytes apart. The distorted frame is the last one. Its rows are not aligned to 16
+ * bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -27494,7 +27512,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (cpu is 0) or the CPU. `sums` receives the sums of the last pair. */
+/* Scores the test frames on the GPU (`cpu` is 0) or on the CPU. Stores the sums of the last pair in `sums`. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -27502,7 +27520,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        /* Earlier pairs use the next reference as the distorted frame. */
+        /* Pairs before the last one use the next reference as the distorted frame. */
         job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
@@ -27514,8 +27532,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Scores copies of the test frames in arrays; only the import kernels differ. Returns VMAFGPU_ERROR_BACKEND if the
- * device does not support these arrays. */
+/* Copies the test frames to arrays and scores these copies; only the import kernels are different. Returns
+ * VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -27561,8 +27579,8 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
     return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
-/* Compares the results of GPU and CPU; returns the name of a kernel whose results differ, or NULL. For standalone
- * features the name is that of the first kernel of the feature. */
+/* Compares the results of the GPU with those of the CPU. Returns the name of a kernel whose results differ, or NULL.
+ * For a standalone feature, this is the name of its first kernel. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
                                          const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
@@ -27611,7 +27629,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
     const vmafgpu__value *values[2];
-    vmafgpu_frame frames[2][4]; /* on the GPU, on the host */
+    vmafgpu_frame frames[2][4]; /* [0] on the GPU, [1] on the host */
     vmafgpu__sums sums[2];
     memset(sums, 0, sizeof sums);
     values[0] = t->values;
@@ -27634,7 +27652,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
         return 0;
     }
     const char *wrong = on_gpu == VMAFGPU_OK ? vmafgpu__test_compare(t, sums, values) : "vmafgpu_import";
-    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong; /* the other kernels have already passed */
+    wrong = wrong && !pitch ? "vmafgpu_pixels" : wrong; /* the other kernels have already passed the test */
     if (pitch) {
         g->tested = 0xcbf29ce484222325u;
         vmafgpu__add_tested(g, &sums[0], sizeof sums[0]);
@@ -27666,7 +27684,7 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test on context `t`, which otherwise equals `v`. The device must be current. */
+/* Runs the self-test on context `t`, which is otherwise equal to `v`. The device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -27734,7 +27752,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
-        /* for the GPU, then for the CPU */
+        /* One set of values for the GPU and one for the CPU. */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
     }
     if (g && t->values) {
@@ -27765,7 +27783,7 @@ static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size)
     return 0;
 }
 
-/* Prepares everything on the current device. */
+/* Loads the kernels, runs the self-test and allocates memory on the current device. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
@@ -27791,8 +27809,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* If the library would never be unloaded, load it only if there are kernels. Otherwise report a missing driver
-     * first. */
+    /* A library that can never be unloaded is loaded only if there are kernels. Other libraries are loaded even without
+     * kernels, so that a missing driver is reported first. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -27827,7 +27845,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     if (!g)
         return;
     if (g->library) {
-        /* Free as much as possible, also after a failure. */
+        /* Free as much as possible, even after a failure. */
         const int is_inside =
             /* Try twice, since the first call may report an earlier error. */
             g->has_device && (g->vendor->enter(g) == 0 || g->vendor->enter(g) == 0);
@@ -27844,7 +27862,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     vmafgpu__cpu_close(v);
 }
 
-/* Opens a GPU backend. On failure everything is freed and the note explains why. */
+/* Opens a GPU backend. On failure, everything is freed and the note explains why the GPU cannot be used. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
     const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
@@ -27907,7 +27925,7 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #endif
 
 /* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form that the image can have; the names of its kernels show which form it has. */
+ * the best form in which the image may contain the kernels; their names show the actual form. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -28042,7 +28060,8 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices with its major version and at least its minor version. PTX runs on all later devices. */
+/* Machine code runs on devices with the same major version and at least the same minor version. PTX also runs on all
+ * later devices. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -28059,12 +28078,12 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete: `make blobs` appends a comment as its last line. */
+/* Whether PTX is complete. `make blobs` appends a comment as the last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
     size_t end = image->size;
-    while (end && strchr(" \t\r\n", image->data[end - 1])) /* also finds NUL */
+    while (end && strchr(" \t\r\n", image->data[end - 1])) /* strchr() also finds NUL */
         end--;
     return end >= length && !memcmp(image->data + end - length, mark, length);
 }
@@ -28076,7 +28095,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether `at`, the text after ".entry " in PTX, begins with the name of a wanted kernel. */
+/* Whether `at`, the text after ".entry " in PTX, begins with the name of a kernel in the list. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -28085,7 +28104,7 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
     return 0;
 }
 
-/* Removes unused kernels from PTX, because the driver takes seconds to compile all of them. */
+/* Removes unused kernels from PTX, because the driver would take seconds to compile them all. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -28105,7 +28124,7 @@ static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kern
     memmove(to, from, strlen(from) + 1);
 }
 
-/* Loads machine code as it is, and PTX without the unused kernels. */
+/* Loads machine code unchanged, and PTX without the kernels that are not used. */
 static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     enum { LOG_BUFFER = 5, LOG_SIZE = 6, MATRIX_CAPABILITY = 80 };
     char log[256] = "";
@@ -28202,8 +28221,8 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 
 /* In HIP each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
-    int caller_device; /* of the calling thread */
-    int is_clean;      /* the thread had no pending error before the call */
+    int caller_device; /* current device of the calling thread */
+    int is_clean;      /* the thread had no pending error before our call */
     char *image;       /* the loaded image; the runtime may read it until it is unloaded */
 } vmafgpu__hip_state;
 
@@ -28211,7 +28230,7 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Starts the runtime. Querying the pending error also starts it. */
+/* Starts the runtime. The query for pending errors, which comes first, also starts it. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -28225,7 +28244,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors of our calls, such as an event that is not ready, so that the caller does not see them. */
+/* Clears errors that our calls have left, such as "event not ready", so that the caller does not see them. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -28254,7 +28273,7 @@ static void vmafgpu__hip_leave(vmafgpu__gpu *g) {
     vmafgpu__hip_forget_error(g);
 }
 
-/* Whether doubles are at least half as fast as floats. */
+/* Whether arithmetic in double is at least half as fast as in float. */
 static int vmafgpu__has_fast_doubles(const char *architecture) {
     static const char *const names[] = { "gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -28263,8 +28282,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* The layout of the struct of properties has changed in version 6 of the library. `layouts` contains the offsets of the
- * fields that are read. */
+/* Queries the device properties. Version 6 of the library changed the layout of the struct that contains them.
+ * `layouts` contains the offsets of the fields that are read. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -28293,14 +28312,14 @@ static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     g->context.shared_limit = shared < 65536 ? (int)shared : 65536;
     vmafgpu__message(g->name, sizeof g->name, "%.120s", (const char *)properties);
     while (length + 1 < sizeof g->architecture && architecture[length] && architecture[length] != ':')
-        length++; /* a colon and features follow, as in "gfx90a:sramecc+:xnack-" */
+        length++; /* a colon and features can follow, as in "gfx90a:sramecc+:xnack-" */
     memcpy(g->architecture, architecture, length);
     if (g->driver.version && !VMAFGPU__GPU_CALL(v, version, (&version)))
         return 0;
     vmafgpu__message(g->driver_name, sizeof g->driver_name, "HIP %d.%d.%d, %s", version / 10000000,
                      version / 100000 % 100, version % 100000, g->architecture);
     g->context.uses_integers = !vmafgpu__has_fast_doubles(g->architecture);
-    /* Kernels for gfx9 have waves of 64 lanes, and all others have waves of 32. */
+    /* Kernels for gfx9 targets use waves of 64 lanes; all other kernels use waves of 32. */
     if (!strncmp(g->architecture, "gfx", 3) && g->context.lanes == (g->architecture[3] == '9' ? 64 : 32))
         return 1;
     vmafgpu__message(reason, size, "device is not supported ('%s', waves of %d lanes)", g->architecture,
@@ -28315,7 +28334,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* The attributes begin with the kind of memory and the device in all versions of the library. */
+/* In all versions of the library, the struct of attributes begins with the kind of memory and the device. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -28332,7 +28351,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether a target is the target of the device. Features after a colon are ignored; the driver checks them. */
+/* Whether `target` is the target of the device. Features after a colon are ignored, because the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -28349,7 +28368,7 @@ static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
     return v;
 }
 
-/* Whether a code object is complete, because drivers do not check its size. */
+/* Whether a code object is complete. This is checked here because drivers do not check the size. */
 static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }; /* 64 bits, little-endian */
     enum { HEADER = 64, AMD_GPU = 224 };
@@ -28363,8 +28382,8 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang. A bundle contains a signature, the number of entries,
- * then the offset, size and name of each entry. An example of a name is "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle as written by clang. A bundle consists of a signature, the number of entries,
+ * and the offset, size and name of each entry. A name looks like "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -28384,7 +28403,7 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle by its code object for the device. If there is none, returns 0 and sets `reason`. */
+/* Replaces a bundle with the code object for the device. If the bundle contains none, returns 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -28397,7 +28416,7 @@ static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason,
         at += 24 + length;
         while (name < end && !((size_t)(end - name) > skipped && !memcmp(name, kind, skipped)))
             name++;
-        if (name == end) /* the entry of the host */
+        if (name == end) /* the entry for the host */
             continue;
         name += skipped;
         name += *name == '-';
@@ -28446,7 +28465,7 @@ static const vmafgpu__vendor vmafgpu__hip = {
       "/opt/rocm/lib/libamdhip64.so.8", "/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.6",
       "/opt/rocm/lib/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so", NULL },
 #endif
-    1, /* some versions crash when they are unloaded */
+    1, /* some versions crash when the library is unloaded */
     0,
     { VMAFGPU__DRIVER_FUNCTIONS(VMAFGPU__HIP_SYMBOL) },
     { "vmafgpu_kernels.amd", NULL },
@@ -28500,10 +28519,11 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows. If none can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains why. */
+/* Opens a GPU that the config allows. If no GPU can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains
+ * why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    /* If config.backend is AUTO, a stream, context or device frames imply CUDA. */
+    /* If config.backend is AUTO, a stream, a CUDA context or frames in GPU memory imply CUDA. */
     const int is_cudas = c->gpu.cuda_context || c->gpu.stream || c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE;
     char before[VMAFGPU__ERROR_SIZE] = "", note[VMAFGPU__ERROR_SIZE];
     vmafgpu_result result = VMAFGPU_ERROR_BACKEND;
@@ -28526,14 +28546,16 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context with its own backend and
- * otherwise like the caller's. Units get runs of consecutive positions, and GPUs get them in turn. Each submitted frame
- * has a place in its unit. The first pairs of a run depend on references before the run. These references are handed
- * over: they are submitted to their own unit and to the unit of the later run, so no frame has to be kept. Their places
- * precede those of the run, and their sums are discarded.
+ * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, but
+ * with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit; GPUs get runs in turn.
+ * A unit numbers the frames that are submitted to it; such a number is a place. The first pairs of a run depend on
+ * references before the run. These references are handed over: they are submitted both to their own unit and to the
+ * unit of the later run, so no frame has to be kept. Their places come just before those of the run, and their sums are
+ * discarded.
  *
- * Runs are dealt as far ahead as handing over and lending require. A dealt run never changes its unit. If a GPU fails,
- * the CPU scores the runs of that GPU (vmafgpu__take_over()), which gets no further runs while another GPU works.
+ * Runs are dealt, that is, assigned to units, as far ahead as handing over and lending require. A run never moves to
+ * another unit once it is dealt. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the
+ * GPU gets no further runs as long as another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -28545,15 +28567,15 @@ typedef struct vmafgpu__unit {
 /* A run of positions for one unit. */
 typedef struct vmafgpu__deal {
     int unit;
-    int handed;         /* number of references handed over, 0..2 */
+    int handed;         /* number of references handed over to the unit, 0..2 */
     int64_t first, end; /* positions */
-    int64_t place;      /* of the first position */
+    int64_t place;      /* place of the first position */
 } vmafgpu__deal;
 
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
     vmafgpu *context; /* the future unit, or NULL */
-    char *borrowed;   /* copies of the data that its config points to */
+    char *borrowed;   /* copies of the data to which its config points */
     vmafgpu_result result;
     int is_over; /* atomic: the thread has finished */
 #ifndef VMAFGPU_NO_THREADS
@@ -28566,10 +28588,10 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* indices of deals: of the next position to collect; after the last */
+    int64_t oldest, newest;                  /* indices of deals: the one to collect from next; one after the last */
     int64_t submitted, collected;            /* positions */
-    char name[256];                          /* of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* in the order of config.gpu.devices; [0] also in the background */
+    char name[256];                          /* names of all devices */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* as in config.gpu.devices; [0] also for background opening */
 };
 
 /* ---- units ---- */
@@ -28605,7 +28627,7 @@ static int vmafgpu__is_at_work(const vmafgpu__unit *u) {
     return u->context->gpu && !u->context->gpu->is_dead;
 }
 
-/* Sets the config fields that depend on the opened GPUs, and starts the threads that they share. */
+/* Sets the config fields that depend on the opened GPUs, and starts the threads that the GPUs share. */
 static vmafgpu_result vmafgpu__fleet_furnish(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_config *c = &f->units[f->count - 1].context->config;
@@ -28648,7 +28670,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread. Returns its context, whether or not the context could be opened. */
+/* Waits for the thread. Returns its context, even if opening this context has failed. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -28682,8 +28704,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU that was opened in the background to the units, or sets the note. Waits for the thread if `wait` is
- * set. */
+/* Adds the GPU that was opened in the background to the units or, if it failed to open, sets the note. If `wait` is
+ * set, first waits for the thread. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -28697,7 +28719,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* if no threads can be started, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if this starts no threads, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -28706,7 +28728,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
-/* Starts to open the GPU in the background. Returns 0 if that is impossible. */
+/* Starts opening the GPU in the background. Returns 0 if that is impossible. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -28722,7 +28744,7 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts to open all of config.gpu.devices except the first. The first unit calls this when its GPU has been found. */
+/* Starts opening all of config.gpu.devices except the first. The first unit calls this once its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -28742,8 +28764,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context that a thread has opened, or has failed to open, for device i. Returns NULL if the caller must
- * open the device. */
+/* Returns the context for device i if a thread has opened it or tried to. Returns NULL if the caller must open the
+ * device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -28784,7 +28806,7 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the last unit continues. */
+/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, runs go to the last unit. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -28793,9 +28815,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. The run of a GPU and the references handed over to this GPU fill all its batches in
- * flight. So this GPU computes while the others are filled. The CPU gets single pairs, because a GPU may be open for
- * the next pair. */
+/* Returns the length of a run. The run of a GPU, together with the references handed over to this GPU, fills all
+ * batches that it can have in flight. So this GPU is busy while the other GPUs are supplied. The CPU gets single pairs,
+ * because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -28804,8 +28826,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until a run contains the position. A run goes to another unit only if references can still be handed
- * over. */
+/* Deals runs until a run contains the position. The next run goes to a different unit only if all references that have
+ * to be handed over are still to be submitted. Otherwise the last run is extended. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -28832,7 +28854,7 @@ static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     }
 }
 
-/* Returns the run that contains a dealt position that is not collected yet. */
+/* Returns the run that contains a position. The position must have been dealt but not collected. */
 static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     int64_t i = f->oldest;
     while (position >= vmafgpu__deal_at(f, i)->end)
@@ -28840,8 +28862,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run of a place of a unit, which may be the place of a reference handed over. Returns NULL if the run is
- * not dealt yet or has been collected. */
+/* Returns the run that contains a place of a unit. This may also be the place of a handed-over reference. Returns NULL
+ * if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -28851,14 +28873,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether the place of a unit is that of a reference handed over. */
+/* Whether a place of a unit is that of a handed-over reference. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Returns how many positions must be collected before a unit can accept a place. References handed over do not count:
- * their sums can be discarded at any time. */
+/* Returns how many positions must be collected before a unit can accept a frame at a place. Handed-over references do
+ * not count: their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -28873,7 +28895,7 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected first. This function also deals the runs. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -28910,7 +28932,7 @@ static vmafgpu_result vmafgpu__unit_collect(vmafgpu__unit *u, vmafgpu__wait_mode
 static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const vmafgpu__job *job) {
     vmafgpu *t = u->context;
     vmafgpu__sums dropped;
-    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of references handed over */
+    while (u->collected < t->backend->needs(t, u->submitted, 0)) /* discard the sums of handed-over references */
         (void)vmafgpu__unit_collect(u, VMAFGPU__WAIT, &dropped);
     memcpy(t->subject, v->subject, sizeof t->subject);
     const vmafgpu_result result = t->backend->submit(t, job);
@@ -28918,7 +28940,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Sets the bits vmafgpu__job.peer for frames in the memory of a GPU other than that of the unit. */
+/* Sets bits in vmafgpu__job.peer for frames that are in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -28939,14 +28961,14 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in lent buffers of the unit, which has converted them to the packed form. */
+/* Whether a frame is in lent buffers of the unit, and the unit has already converted it to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. This must succeed, so a failed call is repeated without
- * config.parallel_for. */
+/* Submits a reference to the unit of a later run. Handing over must succeed, so if the call fails, it is repeated
+ * without config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -28972,7 +28994,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = parallel;
 }
 
-/* Whether all units that receive the pair or its reference are free. */
+/* Whether all units that will receive the pair or its reference are free. */
 static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__fleet *f = v->fleet;
     int is_free = 1;
@@ -29026,7 +29048,8 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until all references handed over are on their GPUs, because the caller may reuse their frames. */
+/* Waits until all handed-over references are in the memory of their GPUs, because the caller may then reuse the
+ * frames. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -29037,8 +29060,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns how many leading positions have frames that no unit needs any more. Runs do not depend on earlier runs of
- * their unit. */
+/* Returns the position before which no unit needs the caller's frames any more. A run does not depend on earlier runs
+ * of the same unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -29083,7 +29106,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a device frame. The check of the first GPU applies to all units. */
+/* Checks a frame in device memory. The first GPU performs the check for all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -29115,8 +29138,8 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* Describes the first GPU that works, or the first GPU if all have failed. The backend name is that of the unit for the
- * next pair; a failed GPU is ignored while others work. */
+/* Describes the first GPU that works or, if all have failed, the first GPU. The backend name is that of the unit for
+ * the next pair. Failed GPUs are ignored as long as others work. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu__gpu *found = NULL;
@@ -29143,7 +29166,8 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. Planes up to the last lent place of that unit are in use. */
+/* Scores a single pair on the unit of the next position. In that unit, the planes of all places up to the last lent one
+ * are in use. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29193,8 +29217,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th of config.gpu.devices. If threads are available, opening the first device starts threads that open the
- * others. */
+/* Opens the i-th device of config.gpu.devices. If threads are available, opening the first device also starts the
+ * threads that open the others. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -29230,8 +29254,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. Returns VMAFGPU_ERROR_BACKEND and
- * sets the note if no GPU works, or if a GPU of the list fails. */
+/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a listed GPU fails, or if no GPU
+ * works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29256,7 +29280,7 @@ static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     return vmafgpu__fleet_furnish(v);
 }
 
-/* Opens the CPU backend, and starts to open a GPU in the background. */
+/* Opens the CPU backend and starts opening a GPU in the background. */
 static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #ifdef VMAFGPU_NO_THREADS
     (void)v;
@@ -29271,7 +29295,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* with all threads, a pair ends soon after the GPU is open */
+        t->config.threads = t->config.gpu.copy_threads; /* use all: a pair must not delay the switch to the GPU */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -29279,7 +29303,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* Opens a fleet. Returns VMAFGPU_AGAIN if that is impossible, but not required. */
+/* Opens a fleet. Returns VMAFGPU_AGAIN if no fleet is possible and the configuration does not require one. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
@@ -29323,7 +29347,7 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>table                                        list of features
  * ================================================================================================ */
-/* Column names are looked up in this order. */
+/* The features are searched for column names in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__ADM_FEATURE,         VMAFGPU__VIF_FEATURE,          VMAFGPU__MOTION_FEATURE,
     VMAFGPU__CAMBI_FEATURE,       VMAFGPU__SPEED_CHROMA_FEATURE, VMAFGPU__SPEED_TEMPORAL_FEATURE,
@@ -29342,10 +29366,10 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* Returns the feature for an input name of a model, and the column of the feature in *column. */
+/* Finds the feature column that a model uses as an input of this name. Returns the feature and sets *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
-        const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be on by default */
+        const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be set by default */
         const int has_debug = options && options[vmafgpu__features[i].debug_option].standard != 0;
         for (*column = 0; vmafgpu__features[i].columns[*column].name; ++*column) {
             const vmafgpu__column *c = &vmafgpu__features[i].columns[*column];
@@ -29377,7 +29401,8 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
  * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
-/* Returns the chunk of row r of the score list; chunk k has 64 << k rows. */
+/* Returns the chunk that contains row r of the score list. Sets *offset to the place of the row in this chunk. Chunk k
+ * has 64 << k rows. */
 static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     int chunk = 0;
     int64_t rows = VMAFGPU__FIRST_CHUNK_ROWS;
@@ -29390,7 +29415,7 @@ static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     return chunk;
 }
 
-enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles of a row after the columns: the result, and the bits of the tag */
+enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles after the columns of a row: the result and the bits of the tag */
 
 static int vmafgpu__row_size(const vmafgpu *v) {
     return v->column_count + VMAFGPU__ROW_EXTRAS;
@@ -29410,7 +29435,7 @@ static double *vmafgpu__row(const vmafgpu *v, int64_t row) {
     return v->chunks[chunk] + offset * vmafgpu__row_size(v);
 }
 
-/* Allocates the chunk of a row if necessary. */
+/* Allocates the chunk that contains a row, if necessary. */
 static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     int64_t offset;
     const int chunk = v->config.discard_scores ? 0 : vmafgpu__chunk_of(row, &offset);
@@ -29426,12 +29451,12 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "score list", size);
 }
 
-/* Returns the number of rows for frames 0..frames-1. */
+/* Returns the number of rows that frames 0..frames-1 need. */
 static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
     return (frames + v->config.subsample - 1) / v->config.subsample;
 }
 
-/* Computes the model scores of a row. `scratch` is v->model_scratch or memory of the same size. */
+/* Computes the model scores of a row. `scratch` is v->model_scratch or other memory of the same size. */
 static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
     for (int i = 0; i < v->model_count; i++) {
         const vmafgpu__model_use *use = &v->models[i];
@@ -29468,7 +29493,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not computed yet, by a NaN with special bits. */
+/* Marks values as not yet computed, with a NaN that has special bits. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -29481,7 +29506,7 @@ static int vmafgpu__is_unknown(double value) {
     return memcmp(&value, &unknown, sizeof value) == 0;
 }
 
-/* Writes the features of a pair that do not depend on other frames. */
+/* Writes the feature values of a pair that do not depend on other frames. */
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -29498,13 +29523,14 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* Returns how many frames after a failed frame have no score because of the failure. */
+/* Returns how many frames after a failed frame have no score because of that failure. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* Whether a frame has no score because this frame, or a frame that it depends on, has failed. Only the last failure is
- * stored. This is sufficient: a row is emitted before more frames are collected than motion looks ahead. */
+/* Whether a frame has no score because this frame, or a frame on which it depends, has failed. Only the last failure is
+ * stored. This is enough: when the row of a frame is emitted, no frames have been collected beyond those on which the
+ * motion of this frame depends. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
@@ -29517,7 +29543,7 @@ static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, c
 }
 
 /* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
- * `after` contains the sums of the following reference, or is NULL. */
+ * `after` contains the sums of the next reference, or is NULL. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -29538,8 +29564,8 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live they are computed from a copy of the state, as
- * for the last frame of a clip. The state itself continues with the values of the whole clip. */
+/* Writes the temporal features of the next position. With config.live, they are computed from a copy of the state, as
+ * if this frame were the last one of the clip. The state itself advances in the same way as without config.live. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -29553,8 +29579,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs, and
- * passes them to config.on_score. */
+/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs and
+ * passes these scores to config.on_score. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -29600,7 +29626,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Collects the sums of the frames that the backend has finished. Waits for the frames before position `until`. */
+/* Collects the sums of the frames that the backend has finished. Before that, waits for all frames before `until`. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -29623,8 +29649,8 @@ static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_
         if (index >= 0 && index < v->pushed && index % v->config.subsample == 0) {
             double *row = vmafgpu__row(v, index / v->config.subsample);
             vmafgpu__make_unknown(row, v->column_count);
-            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result is
-             * only the last one. */
+            /* Store the failure in the row: another pair may fail before the row is emitted, and v->failed_result
+             * describes only the last failure. */
             row[v->column_count] = (double)(vmafgpu__is_spoilt(v, position) ? v->failed_result : VMAFGPU_OK);
             if (result == VMAFGPU_OK)
                 vmafgpu__finish_pair(v, &sums, position, row);
@@ -29643,19 +29669,20 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * >>edits                                        sums of a changed rectangle
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of samples that depend on the rectangle, plus the new ones. The functions of the instruction set level
- * compute both. A TILE is the part of a picture around the changed samples. It is scored like a small picture. The base
- * and all candidates are distorted pictures of one job. Reflection at an edge of the tile is wrong unless this is also
- * an edge of the picture. It is equally wrong for the base and the candidates. Tiles are so large that no sample that
- * depends on the rectangle also depends on reflection at such an edge. So the difference is exact.
+ * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
+ * instruction set level compute both. A TILE is the part of a picture around the changed samples; it is scored like a
+ * small picture. The base and all candidates are the distorted pictures of one job. The picture is reflected at the
+ * edges of the tile. At an edge of the tile that is not an edge of the picture, this is wrong, but equally wrong for
+ * the base and for the candidates. Tiles are so large that no sample depends both on the rectangle and on reflection at
+ * such an edge. So the difference is exact.
  *
- * If columns or rows first..end - 1 of the input of a scale change, the following change in the scale. Reflection does
- * not add others.
+ * If columns or rows first..end - 1 of the input of a scale change, the samples listed here change at this scale.
+ * Reflection does not add any others.
  *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
  *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are stored. The base is in the planes of the CPU backend:
- * luma of the pair, VIF pictures, ADM low-pass bands.
+ * ADM sums are rounded per row, so the row sums of the base are stored. The rest of the base is in the planes of the
+ * CPU backend: luma of the pair, VIF pictures and ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -29670,8 +29697,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 }
 #else
 enum {
-    VMAFGPU__EDITS_TOGETHER = 8, /* candidates per job, all with the same rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* up to this width or height in pixels, a tile covers the whole frame */
+    VMAFGPU__EDITS_TOGETHER = 8, /* maximum number of candidates per job, all with the same rectangle */
+    VMAFGPU__EDIT_SMALL = 64     /* a tile covers the whole frame up to this width or height in pixels */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -29681,27 +29708,27 @@ typedef struct vmafgpu__tile {
     vmafgpu__rect at;    /* position in the picture */
 } vmafgpu__tile;
 
-/* The samples of a candidate: luma, then the input [0] and the output [1] of a scale. */
+/* The samples of a candidate: luma, and the input [0] and output [1] of a scale. */
 typedef struct vmafgpu__candidate {
     vmafgpu__tile luma, vif[2], band[2];
 } vmafgpu__candidate;
 
-/* The memory of a thread. */
+/* The memory that a thread uses. */
 typedef struct vmafgpu__editor {
     vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
-    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* of the whole frame with each candidate */
+    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* sums of the whole frame with each candidate */
     vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
     void *vif_scratch, *adm_scratch;
     void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
     vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
-    vmafgpu_edit_sums *ideal;     /* of a row of blocks if it equalled the reference; zero between uses */
+    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks if it equalled the reference; zero between uses */
     vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
 struct vmafgpu__edits {
     vmafgpu__sums base;
-    vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* of the base; only the denominators are rounded */
+    vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
     double *row;                              /* columns of the base */
     vmafgpu__smooth smooth;                   /* parameters of predictions */
     int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* input columns that do not depend on the sums, or -1 */
@@ -29711,14 +29738,15 @@ struct vmafgpu__edits {
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: atomic, first edit that no thread has claimed */
+    int count, next; /* next: atomic; the first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed. For a map, `count` and `next` are numbers of rows of blocks. */
+    /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` the first unclaimed
+     * row. */
     vmafgpu_block *blocks;
-    float *shares;                  /* instead of `blocks` */
-    double slopes[VMAFGPU__SLOPES]; /* of the base */
+    float *shares;                  /* output instead of `blocks`, or NULL */
+    double slopes[VMAFGPU__SLOPES]; /* slopes at the base */
     int size, across;
-    uint16_t *log_table; /* for the plain C code */
+    uint16_t *log_table; /* used by the plain C code */
 };
 
 /* ---- ranges and tiles ---- */
@@ -29742,7 +29770,7 @@ static int vmafgpu__range_size(vmafgpu__range r) {
     return r.end - r.first;
 }
 
-/* Returns a plane as a tile. */
+/* Returns a tile that consists of a whole plane. */
 static vmafgpu__tile vmafgpu__tile_of(void *data, ptrdiff_t pitch) {
     vmafgpu__tile t;
     memset(&t, 0, sizeof t);
@@ -29788,7 +29816,8 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the range of samples that the statistics of a changed range depend on. The range starts at an even sample. */
+/* Returns the range of samples on which the statistics of a changed range depend. The range starts at an even
+ * sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -29796,7 +29825,7 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
     return r;
 }
 
-/* Computes a scale of VIF for the tile `at` of the base and of all candidates, and adds the differences to `sums`. */
+/* Computes a scale of VIF for the tile `at` of the base and of all candidates. Adds the differences to `sums`. */
 static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int count,
                                     vmafgpu__sums *sums) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29873,13 +29902,13 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* Returns the range of input samples of a scale that the coefficients `bands` cover. */
+/* Returns the range of input samples of a scale that corresponds to the coefficients `bands`. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes, with two more coefficients on either side. The outer ones of these are
- * wrong. If the border of the band is too small for them, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes: the region and two more coefficients on either side, of which the
+ * outer ones are wrong. If the border of the band is narrower than two coefficients, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -29889,7 +29918,8 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: row sums if has_region, and low-pass bands of the candidates if makes_low. */
+/* Computes a tile of bands: the row sums if has_region is set, the low-pass bands of the candidates if makes_low is
+ * set. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -29906,7 +29936,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Without a region, the borders exclude everything. Otherwise they are the margin of the tile. */
+    /* Without a region, the borders exclude all coefficients. With a region, they are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -29932,7 +29962,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum to a sum of the frame. If `commits` is set, the row sum of the base also changes. */
+/* Adds the change of a row sum to a sum of the frame. If `commits` is set, also changes the row sum of the base. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -29972,7 +30002,7 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* One tile is enough unless the next scale needs bands outside of it, which happens near the edges of the
+        /* One tile is enough unless the next scale needs bands outside this tile, which happens near the edges of the
          * frame. */
         const int at_once =
             has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
@@ -30039,7 +30069,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
     }
 }
 
-/* Converts changes of sums to the record format of the GPU. */
+/* Converts changes of sums to the format of the records that the GPU writes. */
 static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base,
                                    int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -30059,7 +30089,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* If the column is a motion feature, sets the parameters of this input for a live pair. */
+/* If the column is a motion feature, sets the parameters of this input for a pair of a live context. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -30075,7 +30105,7 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
 }
 #endif
 
-/* Finds the source of input i of the first model. `adm` lists the ADM extractors found so far. */
+/* Determines the source of input i of the first model. `adm` lists the ADM extractors found so far. */
 static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth *out = &x->smooth;
@@ -30114,7 +30144,7 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
     }
 }
 
-/* Sets all parameters of predictions that do not depend on the base. */
+/* Sets all prediction parameters that do not depend on the base. */
 static void vmafgpu__smooth_plan(vmafgpu *v) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__extractor *adm[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -30131,15 +30161,15 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     if (svm) {
         out->vectors = svm->sv_count;
         out->gamma = svm->gamma;
-        /* With a chroma correction of 0 libvmaf returns no score. */
+        /* If the chroma correction is 0, libvmaf returns no score. */
         out->rho = svm->has_chroma_correction && fabs(svm->chroma_correction) <= 0 ? (double)NAN : svm->rho;
         out->slope = svm->rescale ? svm->slopes[0] : 1;
         out->intercept = svm->rescale ? svm->intercepts[0] : 0;
     }
 }
 
-/* Returns the prediction of the first model before transform and clip, for the changes `words` of the sums, or for the
- * base if `words` is NULL. x receives the normalised inputs. */
+/* Predicts the score of the first model (before transform and clip) for sums that have changed by `words`. If `words`
+ * is NULL, predicts the score of the base. Stores the normalised inputs in x. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -30150,7 +30180,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
     return score == score ? score : (double)NAN;
 }
 
-/* Sets the parameters of predictions that depend on the base. */
+/* Sets the prediction parameters that depend on the base. */
 static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth_finalise(&x->smooth, &x->base, -1);
@@ -30159,7 +30189,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes all columns of the base with the sums of an edit instead. */
+/* Computes all columns of the base, but with the sums of an edit. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30204,7 +30234,7 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
     double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
-    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* x receives the normalised inputs */
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* x is set to the normalised inputs */
     for (int k = 0; k < s->vectors; k++) {
         const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
         const double weight = vmafgpu__smooth_kernel(x, 1, s->inputs, vector, s->gamma);
@@ -30231,14 +30261,14 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks for each scale. These sums are not rounded. */
+/* Computes the unit of the ADM sums of blocks for each scale. The sums of blocks are not rounded. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* Adds the VIF sums of a row of blocks: those of the base to `blocks`, and those of the reference compared with itself
- * to `ideal`. */
+/* Adds the VIF sums of a row of blocks: the sums of the base to `blocks`, and the sums of the reference compared with
+ * itself to `ideal`. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30273,7 +30303,7 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
                     to->vif_information[s] += sums.numerator[x->vif->variant];
                     to->vif_noise[s] += sums.flat_noise;
                 }
-                /* In the second pass both pictures are the reference. */
+                /* In the second pass, both pictures are the reference. */
                 for (int i = 0; i < job.w; i++) {
                     e->lines.variance[2][i] = e->lines.variance[0][i];
                     e->lines.variance[1][i] = e->lines.variance[0][i] > 0 ? e->lines.variance[0][i] : 0;
@@ -30283,8 +30313,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Adds the ADM sums of a row of blocks, without rounding: those of the base to `blocks` or, if is_ideal, those of the
- * reference compared with itself to `ideal`. */
+/* Adds the ADM sums of a row of blocks, without rounding. These are the sums of the base, which are added to `blocks`,
+ * or, if is_ideal is set, the sums of the reference compared with itself, which are added to `ideal`. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -30338,7 +30368,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Processes rows of blocks until none is left. Each row is computed by one thread. */
+/* Processes rows of blocks until none are left. Each row is computed by one thread. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -30366,7 +30396,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map and writes it to `blocks`, or only its shares to `shares`. */
+/* Computes a map. Writes all of it to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -30438,14 +30468,14 @@ static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, in
                          function, index, v->config.bit_depth);
 }
 
-/* Returns the range of luma that a candidate copies. */
+/* Returns the range of luma that is copied for a candidate. */
 static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
     return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each of several edits of the same rectangle. If `commits` is set, the only edit
- * becomes part of the base. */
+/* Computes the sums of the base with each of several edits, which all change the same rectangle. If `commits` is set,
+ * there must be only one edit, which becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -30474,7 +30504,7 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, from `first` on, have the same rectangle and are processed together. */
+/* Returns how many edits, starting at `first`, change the same rectangle and can be processed together. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -30532,15 +30562,16 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
 
 static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int element) {
     vmafgpu__tile t = vmafgpu__tile_of(NULL, (ptrdiff_t)vmafgpu__padded(size) * element);
-    /* Rows are read up to one chunk past their end. */
+    /* Reads can extend up to one chunk past the end of a row. */
     t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
 }
 
-/* Lays out the memory for edits. While memory is only counted, pointers are written to the editor `unused`. */
+/* Lays out the memory for edits. While the size is only being computed, pointers are written to the editor `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
-    /* Luma includes the margins of VIF. A lower scale has half its size, with its own margins and those of ADM. */
+    /* Luma includes the margins of VIF. Lower scales have half the size of luma, plus their own margins and those of
+     * ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
     (void)vmafgpu__carve(c, sizeof *x);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -30584,7 +30615,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns the extractor of a feature that the first model uses, or else the first extractor of the feature, or NULL. */
+/* Returns an extractor of the feature: the one that the first model uses or, if it uses none, the first one. Returns
+ * NULL if the feature has no extractors. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -30600,7 +30632,7 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* Structs to write to while memory is only counted. They are too large for the stack. */
+/* Structs to write to while the size of the memory is only being computed. They are too large for the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -30630,7 +30662,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 
 /* ---- the base ---- */
 
-/* Computes the map of the pair just scored, whose sums and row become those of the base. */
+/* Computes the map of the pair that was scored last. The sums and the row of this pair become those of the base. */
 static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
@@ -30645,7 +30677,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
     return v->edits_on_gpu ? v->edits_on_gpu->finalise(v) : VMAFGPU_OK;
 }
 
-/* Computes motion from the pair to the following frame. */
+/* Computes the motion from the pair to the frame after it. */
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
@@ -30698,7 +30730,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
-/* Resets the result of edit i before it is scored, or if it is not scored. */
+/* Resets the result of edit i. This happens before the edit is scored, or if it is not scored at all. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
     if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
@@ -30771,19 +30803,20 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is in the slot that has scored it: our planes, and the VIF pictures and ADM low-pass bands in scratch
+ * The base is stored in the slot that scored it: in our planes, and as VIF pictures and ADM low-pass bands in scratch
  * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
- * processed in batches, one per lane, while the host fills or reads the other lane. Committed edits are written to the
- * plane of the base. Then the base is scored again, so the state equals that of a new base.
+ * processed in batches. There are two lanes with one batch each; while one batch runs, the host fills or reads the
+ * other lane. Committed edits are written to the plane of the base. Then the base is scored again, so the state is the
+ * same as that of a new base.
  */
 
-/* Each lane of edits in flight has a stream. Its pinned memory contains edits, samples and records. */
+/* Each lane has a stream for its batch of edits. The pinned memory of a lane contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
     VMAFGPU__EDIT_PATCH,
     VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF, /* by input, see vmafgpu__vif_input() */
+    VMAFGPU__EDIT_VIF, /* one for each input, see vmafgpu__vif_input() */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
@@ -30809,9 +30842,9 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 };
 
 typedef struct vmafgpu__edit_lane {
-    uint64_t device[4]; /* edits, samples, records, scratch */
+    uint64_t device[4]; /* addresses of edits, samples, records and scratch memory */
     unsigned char *pinned[3];
-    int count;  /* edits in flight */
+    int count;  /* number of edits in flight */
     int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
@@ -30819,21 +30852,21 @@ struct vmafgpu__gpu_edits {
     void *functions[VMAFGPU__EDIT_FUNCTIONS];
     size_t sample_space, scratch_space; /* per lane */
     int words;
-    uint64_t rows;                   /* ADM row sums */
-    uint64_t terms[VMAFGPU__SCALES]; /* of VIF, for each variant; then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* of ADM, for each variant */
+    uint64_t rows;                   /* row sums of ADM */
+    uint64_t terms[VMAFGPU__SCALES]; /* VIF terms: those of each variant, then those common to all variants */
+    uint64_t cubes[VMAFGPU__SCALES]; /* ADM cubes of each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares; /* of maps, for map_space blocks */
+    uint64_t slopes, sums, blocks, shares; /* memory of maps, enough for map_space blocks */
     int map_space;
-    void *mapped; /* event: the latest map of a pair is done; NULL if config.map_block_size is 0 */
-    void *scored; /* event: the input of a map is complete; NULL if config.map_block_size is 0 */
+    void *mapped; /* event: the latest map of a pair is done; NULL without config.map_block_size */
+    void *scored; /* event: the input of a map is complete; NULL without config.map_block_size */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
     int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
 };
 
-/* Lists the kernels for edits and maps. */
+/* Lists the kernels that edits and maps need. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
     const int depth = v->config.bit_depth;
     void **functions = v->gpu->edits->functions;
@@ -30842,7 +30875,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* Kernels for the changes by edits, for the state of the base, and for the sums of blocks. */
+    /* Kernels for the changes that edits cause, for the state of the base, and for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
     for (int use = v->config.max_edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
@@ -30856,7 +30889,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Lays out the pictures of an edit of this size. Returns the size of its scratch memory in bytes. */
+/* Lays out the pictures of an edit of the given size. Returns the number of bytes of scratch memory that they need. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -30877,7 +30910,7 @@ static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_ba
     return vmafgpu__round_up(size, 16);
 }
 
-/* Returns the number of entries of the table of support vectors. */
+/* Returns the number of entries in the table of support vectors. */
 static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     int rows = 0;
     for (int i = 0; svm && i < svm->sv_count; i++)
@@ -30885,18 +30918,19 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the bytes for EDITS_AT_ONCE items of `one` bytes: at most `most` bytes, unless a single item is larger. */
+/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes, limited to `most` bytes or one item if that is
+ * larger. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
 }
 
-/* Returns the bytes of the records and changes of a batch. */
+/* Returns the number of bytes of the records and changes of a batch. */
 static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out the memory for edits and maps after the memory that is already used. */
+/* Lays out the memory for edits and maps after the memory that is already in use. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -30968,8 +31002,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Chooses tiles that cover this many columns and rows. Sets the threads, the shared memory, and the grid except its
- * depth. */
+/* Chooses tiles that cover a given number of columns and rows. Sets the number of threads, the size of the shared
+ * memory and the grid, except for its depth. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
                                    int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -30987,14 +31021,14 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* Use about as many threads as the vertical filters have columns of eight samples. */
+    /* Use about as many threads as the vertical filters have work items, each of which is a column of eight samples. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
          !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Chooses the number of lanes per strip for edits with this many rows, including margins. The total number of lanes is
- * as small as possible, then the number of strips. */
+/* Chooses the number of lanes per strip for edits that have this many rows, including margins. Minimises the total
+ * number of lanes first, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -31025,7 +31059,7 @@ static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lan
     return g->slots[0].streams[lane - g->edits->lanes];
 }
 
-/* Returns the arguments for a batch of edits of at most this size. */
+/* Returns the arguments for a batch of edits that have at most this size. */
 static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width,
                                                   int height) {
     vmafgpu__edit_batch out;
@@ -31046,7 +31080,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     return out;
 }
 
-/* Fills the launch arguments of VIF that the base and edits have in common. */
+/* Fills the VIF launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31075,7 +31109,7 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF with tiles for this many columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
+/* Launches a scale of VIF. Its tiles cover the given columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -31084,7 +31118,7 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
 
-/* Fills the launch arguments of ADM that the base and edits have in common. */
+/* Fills the ADM launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31106,8 +31140,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* The next two functions launch a scale of VIF or ADM for the base. The kernels add to the block sums in `map` or, if
- * `map` is NULL, store the contribution of each sample. */
+/* The next two functions launch a scale of VIF or ADM for the base. The kernels add their results to the block sums in
+ * `map` or, if `map` is NULL, store the contribution of each sample. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -31125,7 +31159,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, so that there are more tiles */
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, to get more of them */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -31135,7 +31169,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
 }
 
-/* Copies the parameters of predictions to the device. */
+/* Copies the prediction parameters to the device. */
 static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
@@ -31150,7 +31184,7 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
                             (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
-/* Computes the state of the base for edits. */
+/* Computes the state of the base that edits need. */
 static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
     vmafgpu__gpu_enter(v);
@@ -31169,7 +31203,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the parameters of a map of `count` blocks of this size, from `first` on. */
+/* Returns the parameters of a map part that consists of `count` blocks of this size, starting at block `first`. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -31187,7 +31221,7 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
         v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* The next two functions add the block sums of VIF at scales first..end - 1, and those of ADM. */
+/* The next two functions add to the block sums: the first adds VIF at scales first..end - 1, the second adds ADM. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -31211,8 +31245,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the map of a pair after its sums, on all streams, since most parts are independent. Maps share memory, so a
- * map waits for the previous map. */
+/* Launches the kernels for the map of a pair after those for its sums. The work is distributed over all streams, since
+ * most parts are independent. All maps use the same memory, so a map waits for the previous one. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -31233,7 +31267,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* the first map waits for nothing */
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* the first map does not wait */
     vmafgpu__clear_map(v, &map, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
@@ -31254,7 +31288,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base, as many blocks at a time as fit in memory. */
+/* Computes the map of the base in parts. Each part has as many blocks as fit into memory. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -31278,7 +31312,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Finds the words of a record that are reported. */
+/* Determines which words of a record are reported. */
 static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
     const vmafgpu__edits *x = v->edits;
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -31301,7 +31335,7 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
     }
 }
 
-/* Prepares maps of pairs. */
+/* Prepares the computation of maps of pairs. */
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
     vmafgpu__find_shown(v, v->gpu->edits->shown);
@@ -31319,7 +31353,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts to copy samples in device memory to the lane. */
+/* Starts copying to the lane those samples that are in device memory. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -31331,8 +31365,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts as many edits as fit into a lane, from index `next` on, and starts their transfer. Returns the index after the
- * last edit. `scores` marks refused edits; it may be NULL. `size` receives the largest width and height. */
+/* Puts as many edits as possible into a lane, starting with index `next`, and starts their transfer. Returns the index
+ * after the last one. `scores` marks refused edits; it can be NULL. Sets `size` to the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -31395,7 +31429,7 @@ static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
 }
 
-/* Launches the kernels for a lane. `size` is the largest width and height. */
+/* Launches the kernels for a lane. `size` contains the largest width and the largest height of its edits. */
 static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
@@ -31449,7 +31483,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads a thread's part of the results of a lane, and computes the requested scores. */
+/* Reads one thread's share of the results of a lane and computes the requested scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -31506,7 +31540,7 @@ static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *
     return vmafgpu__run(v, vmafgpu__edit_read_task, v);
 }
 
-/* Tries all edits that are not refused. */
+/* Tries all edits that have not been refused. */
 static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__gpu *g = v->gpu;
@@ -31524,8 +31558,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    /* After a failure, wait for the lanes that have not been read: their work in flight uses the memory of the
-     * lanes. */
+    /* After a failure, wait for lanes that have not been read, because work in flight still uses their memory. */
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
@@ -31533,7 +31566,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
 
-/* Waits for all pairs in flight, because they use the same memory for row sums and maps as the base. */
+/* Waits for all pairs in flight. They use the same memory for row sums and maps as the base. */
 static void vmafgpu__edits_alone(vmafgpu *v) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_enter(v);
@@ -31549,7 +31582,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Checks the samples of edits that are in device memory. */
+/* Checks the samples of those edits that are in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -31567,7 +31600,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the plane of the base and scores the base again. */
+/* Writes edits to the plane of the base. Then scores the base again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31620,8 +31653,8 @@ typedef struct vmafgpu__edits_tested {
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, then tries an edit and computes maps. `first` is the reference; the distorted frame follows
- * it. */
+/* Makes a pair the base, tries an edit and computes maps. `first` is the reference. The distorted frame comes after it
+ * in memory. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -31649,7 +31682,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the device does this */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the GPU does this itself */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -31679,7 +31712,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     return VMAFGPU_OK;
 }
 
-/* Returns the name of a kernel whose results differ, or NULL. */
+/* Returns the name of a kernel whose results differ between GPU and CPU, or NULL. */
 static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks,
                                           size_t shares) {
     const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
@@ -31701,8 +31734,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Compares an edit and maps of the last test pair on the GPU and on the CPU. Returns the name of a wrong kernel, or
- * NULL. */
+/* Computes an edit and maps of the last test pair, both on the GPU and on the CPU, and compares the results. Returns
+ * the name of a kernel that computes wrong results, or NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
@@ -31763,18 +31796,18 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * >>config                                       defaults, ranges, rules
  * ================================================================================================ */
 
-/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro shows:
- * -fassociative-math, -freciprocal-math, the caller's rounding mode, and, except on x86, -ffp-contract=fast with
- * clang. */
+/* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro reveals:
+ * -fassociative-math, -freciprocal-math and a different rounding mode of the caller. Except on x86, also detects
+ * clang's -ffp-contract=fast. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
-    const int fused = a * b - c != 0;                    /* 3 * fl(1/3) rounds to 1; exactly it is less */
+    const int fused = a * b - c != 0;                    /* 3 * fl(1/3) rounds to 1; the exact product is less */
     const int reassociated = (c + d) - c != 0;           /* 1 + 2^-54 rounds to 1 */
     volatile double up = one + tiny, down = -one - tiny; /* directed rounding changes one of them */
     const int reciprocal = square / 49.0 != 1;           /* 49 * fl(1/49) is below 1 */
     volatile double minus = -0.0;
-    const double zero = minus + 0.0; /* +0, unless signs of zeros are ignored */
+    const double zero = minus + 0.0; /* +0, unless the compiler ignores signs of zeros */
     uint64_t bits;
     memcpy(&bits, &zero, sizeof bits);
     return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) &&
@@ -31798,7 +31831,7 @@ static vmafgpu_result vmafgpu__in_range(vmafgpu *v, const char *field, int value
     return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: out of range (%d); use %d..%d", field, value, min, max);
 }
 
-/* Returns config.bytes_per_sample, or its default if it is 0. */
+/* Returns config.bytes_per_sample or, if that is 0, the default. */
 static int vmafgpu__sample_bytes(const vmafgpu_config *c) {
     const int is_byte = (c->bit_depth == 0 || c->bit_depth == 8) && c->layout != VMAFGPU_LAYOUT_SEMIPLANAR_HIGH;
     return c->bytes_per_sample ? c->bytes_per_sample : is_byte ? 1 : 2;
@@ -31818,7 +31851,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
         c->max_candidates = 1;
 }
 
-/* Range of each field after defaults are set: X(field, least, most). */
+/* The range of each field, checked after defaults are set: X(field, least, most). */
 #define VMAFGPU__CONFIG_RANGES(X) \
     X(width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
     X(height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
@@ -31870,7 +31903,7 @@ static vmafgpu_result vmafgpu__check_ranges(vmafgpu *v) {
     return result;
 }
 
-/* Checks the fields for models and features. */
+/* Checks the config fields that describe models and features. */
 static vmafgpu_result vmafgpu__check_inputs(vmafgpu *v, const vmafgpu_model_config *models,
                                             const vmafgpu_feature_config *features) {
     const vmafgpu_config *c = &v->config;
@@ -31996,7 +32029,7 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
             continue;
         }
         if (!strict && feature->left_out_by)
-            continue; /* vmafgpu__add_input() reports this */
+            continue; /* vmafgpu__add_input() will report this */
         result = vmafgpu__extractor_init(v, &e, feature);
         if (result == VMAFGPU_OK)
             result = vmafgpu__set_option(v, &e, &setting, 0);
@@ -32006,8 +32039,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* Adds the extractor for an input of a model. Until columns are assigned, *input is the index of the extractor times
- * INPUT_RADIX, plus the column of the feature. */
+/* Adds the extractor for an input of a model. Until columns are assigned, *input is INPUT_RADIX times the index of the
+ * extractor, plus the column within the feature. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -32165,7 +32198,8 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns of an extractor for one turn, starting at column `at`. Returns the next column. */
+/* Names those columns of an extractor that come in one turn. The first of them is column `at`. Returns the next
+ * column. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -32179,20 +32213,20 @@ static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, in
     return at;
 }
 
-/* Whether libvmaf processes all pairs of a feature in order, even with threads. */
+/* Whether libvmaf processes all pairs of this feature in order, even if it uses several threads. */
 static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     const vmafgpu__measure *m = e->feature->measure;
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor is in the first (serial is 1) or the second pass over extractors. Unless
- * config.threaded_column_order is set, all extractors are in the first pass. */
+/* Whether an extractor belongs to the first (serial is 1) or the second pass over all extractors. Unless
+ * config.threaded_column_order is set, all extractors belong to the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: extractors by turn, models, collections. If v->names is NULL, names are not
- * written. */
+/* Assigns columns in libvmaf's order: first the extractors by turn, then the models, then the other outputs of model
+ * collections. If v->names is NULL, no names are written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -32219,8 +32253,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column at a place in libvmaf's report of one pair. After the first turn the report is ordered by
- * extractor. */
+/* Returns the column that is at position `place` in libvmaf's report on a single pair. After the columns of the first
+ * turn, this report is ordered by extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -32240,7 +32274,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of an extractor by name, or -1 if it does not exist. */
+/* Returns the column of an extractor that has this name, or -1 if there is none. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -32255,7 +32289,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Replaces the inputs of the models by column numbers. */
+/* Replaces the inputs of the models with column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -32322,8 +32356,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if kernels support the extractor. Otherwise returns the unsupported part for messages, or "" if the
- * whole feature has no kernels. */
+/* Returns NULL if there are kernels for the extractor. Otherwise returns a text for messages: the option or part that
+ * is not supported, or "" if there are no kernels for the whole feature. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -32333,8 +32367,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns why a GPU cannot compute maps, for messages, or NULL if it can. All inputs of the first model must follow
- * from the sums of the pair. */
+/* Returns NULL if a GPU can compute maps, otherwise a text for messages that explains why not. On a GPU, all inputs of
+ * the first model must be functions of the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -32360,7 +32394,8 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If so, the note explains why. */
+/* Whether the config requires something that only the CPU backend supports. If it does, sets the note to explain
+ * this. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -32391,8 +32426,8 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens GPUs as configured: several, one in the background, or one. On failure returns VMAFGPU_ERROR_BACKEND and sets
- * the note. */
+/* Opens GPUs as configured: several, one in the background, or just one. On failure, returns VMAFGPU_ERROR_BACKEND and
+ * sets the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
@@ -32416,7 +32451,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU has failed while the data for maps were copied to it, after everything else was opened. */
+    /* The GPU has failed after everything else was opened, while the data for maps were being copied to it. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -32521,7 +32556,7 @@ static const vmafgpu__backend_table vmafgpu__no_backend = {
     VMAFGPU__SET(describe, NULL),
 };
 
-/* Checks everything in the config that does not depend on the frame size, and adds models and features. */
+/* Checks everything in the config that does not depend on the frame size. Adds the models and features. */
 static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config *models,
                                           const vmafgpu_feature_config *features) {
     static const vmafgpu_model_config default_model = { NULL, NULL, NULL, 0, 0, 0, NULL };
@@ -32539,7 +32574,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether the features support any frame size. If not, reports the error for the first size. */
+/* Checks whether the features support at least one of several frame sizes. If not, reports the error for the first
+ * size. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
@@ -32570,7 +32606,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
                          is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
-/* Checks config.colour. The features that read chroma must be known. */
+/* Checks config.colour. The features must have been added, because some of them read chroma. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -32598,7 +32634,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* Makes the plan and the columns. If has_size is 0, any frame size that the features support is used. */
+/* Makes the plan and the columns. If has_size is 0, chooses a frame size that the features support. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
     if (!has_size) {
@@ -32639,7 +32675,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL; /* the kernels and the paths belong to the caller */
+    v->config.gpu.kernels = NULL; /* the kernels and the paths still belong to the caller */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
@@ -32653,7 +32689,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
  * ================================================================================================ */
 /* ---- frames that can be reused ---- */
 
-/* Returns the number of pairs whose frames the caller can reuse. */
+/* Returns the number of pairs whose frames the caller may reuse. */
 static int64_t vmafgpu__done_with(const vmafgpu *v) {
     if (!v->backend->released || v->flushed)
         return v->pushed;
@@ -32661,7 +32697,7 @@ static int64_t vmafgpu__done_with(const vmafgpu *v) {
     return pairs < 0 ? 0 : pairs < v->pushed ? pairs : v->pushed;
 }
 
-/* Calls config.on_reusable if the number has changed. */
+/* Calls config.on_reusable if the number of reusable pairs has increased since the last call. */
 static void vmafgpu__tell_reusable(vmafgpu *v) {
     if (!v->config.on_reusable || v->is_delivering)
         return;
@@ -32680,8 +32716,8 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
 
 /* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. Refuses a call from a callback or another thread during another call, because the
- * state may be inconsistent. config.on_score can call functions that only read. */
+/* Acquires the context for a call. While another call is running, refuses calls from a callback or another thread,
+ * because the state of the context may be inconsistent. However, config.on_score can call functions that only read. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -32718,7 +32754,8 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* Acquires an open context for a call. The error message of a failed open is kept, because it is the cause. */
+/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it is the
+ * cause. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
     if (result != VMAFGPU_OK || v->is_open)
@@ -32740,8 +32777,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context with a copy of the config, acquired for `function`. *result receives errors of the config.
- * Returns NULL if memory is short. */
+/* Returns a new context with a copy of the config. The context is acquired for `function`. If the config is invalid,
+ * sets *result to the error. If memory is short, returns NULL. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -32814,7 +32851,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would omit this store */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would remove this store */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -32837,7 +32874,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Computes the offsets and pitches of the planes of a picture. Returns the size, or 0 if the arguments are invalid. */
+/* Computes the offsets and pitches of the planes of a picture. Returns its size, or 0 if the arguments are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -32879,8 +32916,8 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Submits a pair, or a reference alone (distorted is NULL), to the backend. *count is the number of seeds, pairs or
- * tails submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
+/* Submits a pair to the backend, or only a reference if `distorted` is NULL. *count is the number of seeds, pairs or
+ * tails that have been submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -32934,8 +32971,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends buffers for the pair after all pushed and lent pairs. If pairs are lent, returns VMAFGPU_AGAIN instead of
- * waiting, since the caller can push one of them. */
+/* Lends buffers for the pair that follows all pushed and lent pairs. If other pairs are already lent, returns
+ * VMAFGPU_AGAIN instead of waiting, since the caller can push one of them. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -33017,8 +33054,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires the contexts that can share the work of the first context, which is already acquired. Returns the number of
- * acquired contexts, including the first. */
+/* Acquires contexts that can share the work with the first context, which the caller has already acquired. Returns the
+ * number of acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -33034,7 +33071,7 @@ static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *funct
     return n;
 }
 
-/* Checks the arguments of a call with several contexts, before any context is changed. */
+/* Checks the arguments of a call with several contexts before any of the contexts is changed. */
 static vmafgpu_result vmafgpu__check_many(vmafgpu *const *contexts, int count, const char *function) {
     if (!contexts || count < 1)
         return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT,
@@ -33091,7 +33128,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference before or after the clip. *count is the number of seeds or tails submitted so far. */
+/* Submits a reference before or after the clip. *count is the number of seeds or tails that have been submitted so
+ * far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -33126,9 +33164,9 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* Reports a frame without a score, and the reason if it is still known. */
+/* Reports that a frame has no score and, if it is still known, the reason. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
-    enum { AHEAD = 2 }; /* maximum number of frames that motion looks ahead */
+    enum { AHEAD = 2 }; /* maximum number of later frames that motion depends on */
     const int64_t distance = v->failed_position - (index + v->seeded);
     const char *why = index == v->first_failed_frame                                  ? v->first_failure
                       : distance >= -(int64_t)vmafgpu__spoils(v) && distance <= AHEAD ? v->failure
@@ -33283,7 +33321,7 @@ VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *dow
 /* ---- edits ---- */
 
 #ifndef VMAFGPU_NO_EDITS
-/* Checks whether edits are enabled and, if needed, whether there is a base. */
+/* Checks whether edits are enabled. If needs_base is set, also checks whether there is a base. */
 static vmafgpu_result vmafgpu__edits_ready(vmafgpu *v, const char *function, int needs_base) {
     if (!v->config.max_edit_size)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.max_edit_size is 0; set it for edits", function);
@@ -33407,7 +33445,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
     VMAFGPU__CALL(context, "vmafgpu_edit_blocks", 0, vmafgpu__edit_map(context, size, blocks, across, down));
 }
 
-#else /* VMAFGPU_NO_EDITS: no open context has config.max_edit_size */
+#else /* VMAFGPU_NO_EDITS: config.max_edit_size is 0 in all open contexts */
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
@@ -33511,7 +33549,7 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context) {
     return context && context->is_open ? vmafgpu__rows_of(context, vmafgpu__ready(context)) : 0;
 }
 
-/* Checks the arguments of pooling functions. *count receives the number of rows. */
+/* Checks the arguments of pooling functions. Sets *count to the number of rows. */
 static vmafgpu_result vmafgpu__check_pool(vmafgpu *v, const char *function, int column, const double *value,
                                           int64_t *count) {
     if (!value)
@@ -33611,7 +33649,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor of aggregate *index, or NULL. *index becomes the number of the aggregate within the
+/* Returns the extractor that contains aggregate *index, or NULL. Sets *index to the number of the aggregate within this
  * extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
@@ -33705,8 +33743,8 @@ VMAFGPU_API int64_t vmafgpu_reusable_count(vmafgpu *context) {
     return pairs;
 }
 
-/* Sets *position to the position after the first `pairs` pairs, or after everything submitted if `pairs` is
- * negative. */
+/* Sets *position to the position after the first `pairs` pairs or, if `pairs` is negative, to the position after
+ * everything that has been submitted. */
 static vmafgpu_result vmafgpu__position_behind(vmafgpu *v, const char *function, int64_t pairs, int64_t *position) {
     if (pairs > v->pushed)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
@@ -33723,7 +33761,8 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
         return result;
     vmafgpu__collect(v, position, VMAFGPU__NO_WAIT);
     vmafgpu__finalise(v);
-    /* After a flush all frames are reusable, so the caller may have freed them. No later pair needs them. */
+    /* Copy nothing after a flush: all frames are reusable, so the caller may have freed them, and no later pair needs
+     * them. */
     if (v->backend->keep && !v->flushed)
         v->backend->keep(v);
     return VMAFGPU_OK;
@@ -33864,12 +33903,12 @@ VMAFGPU__COLD_END
  * >>levels                                       vector code per instruction set
  * ================================================================================================
  * >>cpu includes this file again for each level. This section defines the names and the operations of the level. Then
- * it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. Their code is the same
- * for all levels and names no instruction set.
+ * it includes the file once more to compile the parts "lanes" and "vectors" of the feature sections. The code of these
+ * parts is the same for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
-/* clang warns if a loop is already unrolled, or if a section is empty. */
+/* clang warns about loops that are already unrolled, and about attribute sections that contain no function. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -33881,8 +33920,8 @@ VMAFGPU__COLD_END
 #define vmafgpu__v                __m256i
 #define VMAFGPU__V_BYTES          32
 #define VMAFGPU__V_REGISTERS      16
-#define VMAFGPU__V_ANY            "+x" /* asm constraint of any vector register */
-#ifndef __clang__                      /* clang's target is set below */
+#define VMAFGPU__V_ANY            "+x" /* asm constraint for any vector register */
+#ifndef __clang__                      /* for clang, the target is set below */
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #endif
@@ -33918,10 +33957,10 @@ VMAFGPU__COLD_END
 
 /* ---- names ----
  *
- * A program may contain several levels, so the level is a suffix of every name: a debugger shows vmafgpu__vif_rows as
- * vmafgpu__vif_rows_avx2. Each section lists the names of its functions in such macros; these are the names of this
- * section. The macros stay defined, since all levels define them in the same way. No other function may have one of
- * these names.
+ * A program may contain several levels, so each function name ends in its level: a debugger shows vmafgpu__vif_rows as
+ * vmafgpu__vif_rows_avx2. Each section defines such macros for the names of its functions; the macros here are those of
+ * this section. The macros stay defined, since all levels define them in the same way. No other function may have one
+ * of these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -33930,7 +33969,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__log_whole   VMAFGPU__LEVEL_NAME(vmafgpu__log_whole)
 #define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
-/* GCC 12 warns about undefined registers in its own intrinsics when it compiles C++. Without optimisation the
+/* When GCC 12 compiles C++, it warns about uninitialised registers in its own intrinsics. Without optimisation, the
  * intrinsics are macros with conversions, which also cause warnings. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -33939,15 +33978,17 @@ VMAFGPU__COLD_END
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/* On Windows, if unwind tables are needed, GCC aligns the stack to 16 bytes only. But it still uses aligned moves for
+/* On Windows, if unwind tables are needed, GCC aligns the stack to only 16 bytes, but still uses aligned moves for
  * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
- * need to unwind. Without the first option, GCC 12 crashes with the others when it compiles C++. */
+ * need unwinding, so the tables are disabled. Without "no-exceptions", GCC 12 crashes when it compiles C++ with the
+ * other two options. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* Compilers need many minutes to compile large functions with sanitizers. So functions are not inlined then. */
+/* With sanitizers, compilers need many minutes to compile large functions. So functions are not inlined in this
+ * case. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -33960,7 +34001,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* Unrolls a loop over a small array of registers, which would otherwise be in memory. */
+/* Unrolls a loop over a small array of registers; otherwise this array would be kept in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -33972,11 +34013,12 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * This code consists of loops over VMAFGPU__LANES adjacent samples, with simple statements, which compilers vectorise.
- * On every level each lane executes the operations of the formula in order.
+ * This code consists of loops over VMAFGPU__LANES adjacent samples. Their statements are so simple that compilers
+ * vectorise the loops. At every level, each lane executes the operations of the formula in order.
  *
- * clang does not vectorise if floating-point exceptions matter. Otherwise it may fuse products and sums (see
- * >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the functions of AVX2.
+ * clang does not vectorise loops if floating-point exceptions matter. If exceptions do not matter, clang may fuse
+ * products and sums (see >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the
+ * functions of AVX2.
  */
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2
@@ -34015,22 +34057,22 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>level operations                             operations of an instruction set
  * ================================================================================================
- * A register is a vmafgpu__v for any type of lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on unsigned
- * lanes, v_NAME_fb on floats or doubles, and v_NAME on bits. Parts of names:
- *   sll, srl, sra      shifts by one count for all lanes; slli, srli, srai: by a constant; sllv, srav, srlv: by a count
- *                      per lane
- *   even, odd          lanes, counted from 0; mul_even multiplies even lanes to lanes of twice the size
+ * A register is a vmafgpu__v, whatever the type of its lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on
+ * unsigned lanes, v_NAME_fb on floats or doubles, and v_NAME on single bits. Parts of names:
+ *   sll, srl, sra      shift all lanes by one count; slli, srli, srai: by a constant; sllv, srav, srlv: each lane by
+ *                      its own count
+ *   even, odd          lanes, counted from 0; mul_even multiplies even lanes; the products have lanes of twice the size
  *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
- *                      saturates; in_order sorts the result of a pack without a previous unpack
- *   any, all, keep, .. masks have a flag for each lane of 32 bits
- * The rows that the x86 levels share come first, then the rows of each of these levels, then those of NEON. All
- * operations are used.
+ *                      saturates; in_order sorts the result of a pack that follows no unpack
+ *   any, all, keep, .. operate on masks, which have a flag for each lane of 32 bits
+ * The lines that all x86 levels share come first, then the lines of each x86 level, then those of NEON. Every operation
+ * is used somewhere.
  */
 /* clang-format off */
 
-/* Keeps a value in a register. Otherwise compilers reload the value for each use, reorder sums until registers are
- * spilled, or fuse a product with a sum. With -ffp-contract=fast clang does the last in its own headers despite the
- * pragma. */
+/* Keeps a value in a register. Without this function, compilers reload the value for each use, reorder sums until
+ * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses in its own headers despite
+ * the pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
@@ -34070,7 +34112,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mul_round16(a, b) VMAFGPU__V(mulhrs_epi16)(a, b)          /* (a b + 2^14) >> 15 */
 #  define vmafgpu__v_mul_even32(a, b) VMAFGPU__V(mul_epi32)(a, b)
 #  define vmafgpu__v_mul_even_u32(a, b) VMAFGPU__V(mul_epu32)(a, b)
-#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ... in 32 bits */
+#  define vmafgpu__v_pairs16(a, b) VMAFGPU__V(madd_epi16)(a, b)                /* a0 b0 + a1 b1, ..., each in 32 bits */
 #  define vmafgpu__v_sll16(a, n) VMAFGPU__V(sll_epi16)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_srl16(a, n) VMAFGPU__V(srl_epi16)(a, _mm_cvtsi32_si128(n))
 #  define vmafgpu__v_sll32(a, n) VMAFGPU__V(sll_epi32)(a, _mm_cvtsi32_si128(n))
@@ -34138,25 +34180,25 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16 returns a bit for each lane of 16 bits in which a and b differ. The bits of two lanes are LANE_BITS
- * apart. v_first_lane returns the number of the first such lane. */
+/* v_unequal16 returns one bit for each lane of 16 bits in which a and b differ. The bits of adjacent lanes are
+ * LANE_BITS apart. v_first_lane returns the index of the first lane whose bit is set. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* Computes the number from the exponent of the value as a float. Clearing the bit 8 places below the leading one avoids
- * rounding up to a power of 2. */
+/* Computes the number of leading zeros from the exponent of the value as a float. First clears the bit 8 places below
+ * the leading one, so that the conversion cannot round up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
                          _mm256_andnot_si256(_mm256_srli_epi32(a, 8), a))), 23))
-#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa) /* even lanes of a, odd ones of b */
+#  define vmafgpu__v_even_odd16(a, b) _mm256_blend_epi16(a, b, 0xaa) /* even lanes of a, odd lanes of b */
 #  define vmafgpu__v_even_odd32(a, b) _mm256_blend_epi32(a, b, 0xaa)
 #  define vmafgpu__v_high_halves(even, odd) _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa) /* of 64 bits */
 #  define vmafgpu__v_in_order(a) _mm256_permute4x64_epi64(a, 0xd8)
-/* v_evens32 returns the even lanes of a, then those of b. v_odds32 returns the odd lanes. */
+/* v_evens32 returns the even lanes of a, then those of b. v_odds32 does the same with the odd lanes. */
 #  define vmafgpu__v_evens32(a, b) \
     vmafgpu__v_in_order(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
 #  define vmafgpu__v_odds32(a, b) \
@@ -34169,28 +34211,29 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_mask_count(mask) \
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
-#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where it is set */
-/* Converts to float, for 0 <= a < 2^31. Clears the bit 16 places below the leading one, so that rounding does not
- * change the top 16 bits. */
+#  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where the mask is set */
+/* Converts lanes with 0 <= a < 2^31 to float. First clears the bit 16 places below the leading one, so that rounding
+ * does not change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
-/* v_low_to_f64 and v_high_to_f64 convert the lower or upper half of the floats to doubles. */
+/* v_low_to_f64 and v_high_to_f64 convert the lower and the upper half of the floats to doubles. */
 #  define vmafgpu__v_store_as_f32(p, a) _mm_storeu_ps(p, _mm256_cvtpd_ps(_mm256_castsi256_pd(a)))   /* a: doubles */
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* Converts two registers of doubles to floats, in order. */
+/* Converts two registers of doubles to one register of floats, in order. */
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* Converts two registers of doubles to integers, towards zero, in a fixed order, for -2^31 < x < 2^31. */
+/* Converts two registers of doubles to one of integers, rounding towards zero (but with AVX-512, negative values are
+ * rounded down). Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
 #  define VMAFGPU__LOG_BITS 3                   /* a table of logarithms has 2^3 entries of 32 bits */
 #  define vmafgpu__v_table __m256i
 #  define vmafgpu__v_load_table(p) vmafgpu__v_load(p)
-#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* by the low LOG_BITS bits */
+#  define vmafgpu__v_lookup32(table, index) _mm256_permutevar8x32_epi32(table, index)   /* index: low LOG_BITS bits */
 
 #elif VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V(operation) _mm512_##operation
@@ -34247,12 +34290,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* Returns the lanes of the mask without gaps. Other levels do not need this operation. */
+/* Packs the lanes that the mask selects into the lowest lanes. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, so that the last bit has the value 1, and rounds down. Negative values are also rounded down. */
+/* Adds 1.5 * 2^52, so that the last bit of the sum has the value 1, and truncates the sum. As the sum is positive, this
+ * rounds negative values down, too. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -34273,7 +34317,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
 #else
-/* Operations on lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two int16x8_t. */
+/* Operations on registers with lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two
+ * int16x8_t. */
 #  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
 #  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
 #  define VMAFGPU__V_SET(type, x) VMAFGPU__V_OF(type, vdupq_n_##type(x))
@@ -34283,8 +34328,8 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define VMAFGPU__V_3(type, operation, a, b, c) \
     VMAFGPU__V_OF(type, v##operation##q_##type(VMAFGPU__V_AS(type, a), VMAFGPU__V_AS(type, b), VMAFGPU__V_AS(type, c)))
 #  define VMAFGPU__V_N(type, operation, a, n) VMAFGPU__V_OF(type, v##operation##q_n_##type(VMAFGPU__V_AS(type, a), n))
-/* V_SHIFT shifts left by a count per lane. V_NARROW converts to lanes of half the size. V_MULL_LOW and V_MULL_HIGH
- * multiply the lower or upper lanes to lanes of twice the size. */
+/* V_SHIFT shifts each lane left by its own count. V_NARROW converts to lanes of half the size. V_MULL_LOW and
+ * V_MULL_HIGH multiply the lower or the upper lanes; the products have lanes of twice the size. */
 #  define VMAFGPU__V_SHIFT(type, a, counts) VMAFGPU__V_OF(type, vshlq_##type(VMAFGPU__V_AS(type, a), counts))
 #  define VMAFGPU__V_NARROW(from, to, operation, a, b) \
     VMAFGPU__V_OF(to, vcombine_##to(v##operation##_##from(VMAFGPU__V_AS(from, a)), \
@@ -34435,9 +34480,9 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 
 /* ---- float arithmetic of x86 ----
  *
- * clang compiles the functions of <immintrin.h> with the settings in effect at their first inclusion. That may be in
- * the caller's file with -funsafe-math-optimizations, and inlining keeps these settings. The functions defined here use
- * the settings of this file.
+ * clang compiles the functions of <immintrin.h> with the settings that are in effect when the header is first included.
+ * This may happen in the caller's file with -funsafe-math-optimizations, and inlined functions keep these settings. The
+ * functions defined here use the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
@@ -34511,8 +34556,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns samples, from x on, of a row of w bytes or words as 16-bit lanes, which are 0 after the last sample. Does not
- * read beyond the width of the row, because another thread may write there. */
+/* Returns the samples from x on of a row of w bytes or words, as 16-bit lanes. Lanes after the last sample are 0. Does
+ * not read beyond the end of the row, because another thread may be writing there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];
@@ -34568,7 +34613,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #pragma GCC pop_options
 #endif
 #endif
-/* Undefine the macros that the next level defines differently. */
+/* Undefine the macros that the next level will define differently. */
 #undef VMAFGPU__LANES
 #undef VMAFGPU__SSIM_DOWN
 #undef VMAFGPU__FLOAT_SIDE

@@ -517,7 +517,7 @@ static const option_row option_rows[] = {
      "distorted video: a file, a FIFO, or -. Repeat this\noption to score several videos in one run, up to the\n"
      "end of the shortest video"},
     {"width", 'w', "N", apply_number, AT(width), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
-     "width of raw video, 16 to 16384. Raw video requires\n-w, -h, -p and -b; y4m files contain these values"},
+     "width of raw video, 16 to 16384. Raw video requires\n-w, -h and -p, and -b if -p does not set the bit depth"},
     {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
      "height of raw video, 16 to 16384"},
     {"pixel_format", 'p', "FORMAT", apply_pixel_format, 0, 0, 0, 0,

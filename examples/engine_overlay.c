@@ -1,6 +1,6 @@
-/* Shows the score of each frame while an engine renders, as for an overlay on the screen. No call in the loop waits or
- * allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. With each
- * score comes a map of the blocks in which the score is lost.
+/* Shows the score of each frame while an engine renders, for example in an overlay on the screen. No call in the loop
+ * waits or allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. Each
+ * score comes with a map of the blocks in which the score is lost.
  *
  *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
@@ -36,8 +36,8 @@ typedef struct overlay {
     float maps[2 * RING][DOWN * ACROSS]; /* of pairs on the screen and of pairs in flight */
 } overlay;
 
-/* Returns the pair of frames into which the engine can draw and decode, or -1 if all pairs are being scored. If it is
- * -1, the engine does not score this frame. After its push, a pair must not be overwritten until
+/* Returns the pair of frames into which the engine can draw and decode, or -1 if all pairs are being scored. In that
+ * case the engine does not score this frame. After its push, a pair must not be overwritten until
  * vmafgpu_reusable_count() counts it. */
 static int overlay_slot(overlay *o) {
     if (o->pushed - vmafgpu_reusable_count(o->vmaf) >= RING) {
@@ -118,7 +118,7 @@ static void paint(unsigned char *picture, int frame, int side) {
     }
 }
 
-/* Returns NULL, or why the engine cannot run. Call engine_close() in both cases. */
+/* Returns NULL on success, otherwise the reason why the engine cannot run. Call engine_close() in both cases. */
 static const char *engine_open(engine *e, const char *kind, const char *driver) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     const char *missing = NULL;

@@ -167,8 +167,8 @@ static void align_moments(const align_signature *s, int64_t count, double *mean,
     *deviation = cells > 0 ? sqrt(squares / cells - *mean * *mean > 0 ? squares / cells - *mean * *mean : 0) : 0;
 }
 
-/* Returns the signatures of the distorted video with the mean and deviation of the reference, to compensate for another
- * range or contrast. The caller frees them. Returns NULL if memory is short. */
+/* Returns the signatures of the distorted video with the mean and deviation of the reference, to compensate for a
+ * different range or contrast. The caller frees them. Returns NULL if memory is short. */
 static align_signature *align_equalise(const align_problem *p) {
     double mean[2], deviation[2];
     align_signature *out = (align_signature *)malloc(sizeof *out * (size_t)(p->distorted_count + 1));
@@ -205,7 +205,8 @@ static int align_measure_best(align_problem *p) {
 /* ---- the path ---- */
 
 /* Returns the cost of a change of the offset before frame j: the larger of the smallest distances of frames j - 1 and
- * j. Noise alone gains less by a change, because it has components in many directions and a change follows only one. */
+ * j. Noise alone does not justify a change: noise has components in many directions, and a change follows only one of
+ * them, so it gains less than this cost. */
 static int64_t align_change_cost(const align_problem *p, int64_t j) {
     uint32_t a = p->least[j], b = j > 0 ? p->least[j - 1] : a, most = a > b && a != ALIGN_NONE ? a : b;
     return most == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)most + 2;

@@ -44,7 +44,8 @@ static int arrange_times(session *all, const options *o) {
     return 1;
 }
 
-/* Sets the part and the size of the pictures, and opens the scalers. Returns 0 after an error message. */
+/* Sets which part of the pictures is compared and at which size, and opens the scalers. Returns 0 after an error
+ * message. */
 static int arrange_pictures(session *all, const options *o) {
     video *r = &all->videos[0];
     all->width = r->width;

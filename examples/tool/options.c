@@ -295,7 +295,7 @@ static int parse_pooling(pooling *p, char *name) {
     return end != name + 1 && *end == '\0' && p->percentile <= 100;
 }
 
-/* Whether the pooling behind the end of the list is in the list already. */
+/* Whether the pooling after the end of the list is already in the list. */
 static int is_repeated_pooling(const options *o) {
     const pooling *last = &o->poolings[o->pooling_count];
     for (int i = 0; i < o->pooling_count; i++)
@@ -393,7 +393,7 @@ static int apply_model(options *o, const option_row *row, const char *value) {
     size_t length = strlen(value) + 1;
     vmafgpu_model_config *model = &o->models[o->model_count];
     model_option *extra = &o->model_options[o->model_count++];
-    extra->text = tool_copy_text(value, 2 * length); /* with space behind it for `overloads` */
+    extra->text = tool_copy_text(value, 2 * length); /* with space after it for `overloads` */
     if (!extra->text)
         return tool_out_of_memory();
     char *overloads = extra->text + length;

@@ -115,8 +115,8 @@ static int open_and_run(session *all, options *o) {
     return run(all, o);
 }
 
-/* Exits without waiting for a GPU that is still being opened, if the program ends after this run. All output is written
- * at this point. */
+/* Exits without waiting for a GPU that is still being opened, if the program ends after this run. All output has been
+ * written at this point. */
 static void leave_opening(const session *all, int ok) {
     for (int i = 0; i < all->count && all->o->ends_program; i++) {
         if (vmafgpu_is_opening(all->contexts[i])) {

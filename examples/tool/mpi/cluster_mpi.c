@@ -10,7 +10,7 @@
  * mpirun -n 4 build/cluster_mpi jobs.txt
  *
  *     --segments N   number of segments per job; by default four per rank, of at least 48 frames each
- *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node, modulo N.
+ *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node modulo N.
  *                    The default is the value of SLURM_GPUS_ON_NODE; if that is not set, the arguments of the job apply
  *
  * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot and --state. If a rank

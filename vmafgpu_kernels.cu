@@ -1,6 +1,7 @@
 /* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA and AMD (vmafgpu_kernels.hip includes it)
  *
- * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
+ * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the compiled kernels at
+ * run time.
  *
  * The results are bit-identical to those of the CPU. Kernels of integer features add integers (struct vmafgpu__sums),
  * so the order of the additions does not matter. Kernels of float features add in the same order as libvmaf, or verify
@@ -14,7 +15,7 @@
  * >>primitives                                   operations that each target implements
  * ================================================================================================
  * Three targets implement these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
- * test/simulated/primitives.h. Kernels may rely on this contract only. "All lanes" marks a function that all lanes of
+ * test/simulated/primitives.h. Kernels must rely only on this contract. "All lanes" marks a function that all lanes of
  * the warp must call together, with the same value in all lanes for each operand that is marked as equal. Otherwise the
  * behaviour is undefined. Integer arithmetic is modulo 2^32 or 2^64.
  *
@@ -24,9 +25,9 @@
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
  *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
- *                           `blocks`. Blocks have one dimension and consist of whole warps
+ *                           `blocks`. Blocks are one-dimensional and consist of whole warps
  * GPU_KERNEL_UP_TO(...)     the same for blocks of at most `threads` threads
- * LANES                     lanes of a warp: 32 or 64
+ * LANES                     number of lanes of a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
  * GPU_MATRIX_16             defined if the functions marked (matrix 16) exist
@@ -64,8 +65,8 @@
  *                           store(), take() and atomics
  * peek(p)                   reads a uint32_t; unlike load(), it also returns values that the thread itself stored in
  *                           this launch, or that another thread of the block stored before a barrier
- * take(p)                   reads an int64_t from an earlier launch and sets it to 0; only one thread of the launch may
- *                           do so
+ * take(p)                   reads an int64_t that an earlier launch wrote, and sets it to 0; only one thread of the
+ *                           launch may do so
  * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or(): only uint32_t) in global memory; any
  *                           thread can call them, and later launches read the result
  * atomic_claim(p)           increments a word in global memory and returns the old value, which is different for each
@@ -87,8 +88,8 @@
  * permute_bytes(a, b, s)    byte i of the result is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3. Undefined if
  *                           one of the four low digits of s is above 7. A constant s costs nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           return c plus the two signed 16-bit halves of a times the two low (high) unsigned bytes of
- *                           b
+ *                           return c plus the dot product of the two signed 16-bit halves of a and the two low (high)
+ *                           unsigned bytes of b
  * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, for use as a factor. On devices with
  *                           24-bit multiplications, products then take a quarter of the time
  * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number, bits_of()
@@ -108,7 +109,7 @@
  * opaque(v)                 returns v and hides its value from the optimiser
  * add_where(sum, v, where)  adds v to sum if `where` is true
  * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
- * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also with c
+ * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also accept c
  *                           all lanes: compute d += a * b, or d = c + a * b if c is given. a has 16 x 32 unsigned
  *                           (signed) bytes, b 32 x 8 unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
  * multiply_add_16(x, y, sums) (matrix 16)
@@ -610,7 +611,7 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 }
 
 /* ================================================================================================
- * >>import                                       copies planes to the layout of the kernels
+ * >>import                                       copies planes into the layout that the kernels use
  * ================================================================================================
  * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
  * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
@@ -1119,9 +1120,9 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
  *
  * This works like the matrix form of VIF, which is described below. In the vertical pass, indices k < 16 are rows of
  * the earlier frame; indices k >= 16 are rows of the current frame and have negated taps. So the product is the blurred
- * difference. Rows 0..7 of operand a contain the high digits of the taps, rows 8..15 the signed low digits. For the
- * horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three digits. A warp computes 8
- * rows of results.
+ * difference. Rows 0..7 of operand a contain the high digits of the taps, rows 8..15 the low digits; all digits are
+ * signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three digits. A
+ * warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -2449,8 +2450,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t x, y;
         int32_t right, below;       /* number of columns and rows that are summed */
         bool rows_inside;           /* all rows that are read are inside the image */
-        const uint8_t *source[2];   /* at x, the row that is lowest in memory; `above` is the offset of the */
-        int32_t pitch[2], above[2]; /* first row: an address is a base that all lanes share, plus a word */
+        const uint8_t *source[2];   /* the row with the lowest address, at x; a base that all lanes share */
+        int32_t pitch[2], above[2]; /* above: offset of the first row, so that offsets fit in a word */
     };
     /* The samples that a lane reads for 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
@@ -2523,10 +2524,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order(); /* otherwise the compiler merges the loads of both functions, with addresses in registers */
+        in_order(); /* otherwise the compiler merges the loads of both functions and keeps addresses in registers */
     }
 
-    /* Loads the samples of block n; its results are 8 columns further right. */
+    /* Loads the samples of block n. The results of the block are 8 columns further right. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2834,12 +2835,12 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  * neighbouring rows need one shuffle. The first and last rows of a tile only serve as neighbours.
  *
  *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
- *                   which puts the words that the lanes read together, one of each row, in different banks. Low-pass
- *                   samples replace words that all lanes have read, and are copied out together at the end.
+ *                   so the words that the lanes read together (one per row) are in different banks. Low-pass samples
+ *                   replace words that all lanes have read, and are copied out together at the end.
  *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
- *                   band columns that are complete: coefficients, signals of the pixel and its shares of the threshold
- *                   (an AdmPixel), and with these the masked cubes of the previous column.
- *   tiles           that touch the region of the sums come first; the others only compute the low-pass band.
+ *                   band columns that are complete: coefficients, the signals of the pixel and its contributions to
+ *                   thresholds (an AdmPixel), and with these the masked cubes of the previous column.
+ *   tiles           come first if they overlap the region of the sums; all others compute only the low-pass band
  *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
  *
  * There are two ways to compute a pixel. The GENERAL form calls the functions of >>arithmetic and supports any option.
@@ -2847,9 +2848,9 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  * (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are out of line.
  */
 
-/* Contributions of one pixel to the numerators ([0], the restored part of the reference) and to the impairment ([1],
- * the part that is added to it). The threshold of either is computed from the sides and centres of the other. Sums are
- * modulo 2^32. */
+/* Contributions of one pixel to the numerator ([0], from the restored part of the reference) and to the impairment
+ * ([1], from the part that was added). The threshold for each is computed from the sides and centres of the other. Sums
+ * are modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2864,14 +2865,14 @@ struct AdmColumn {
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false; /* true: a warp has several tiles */
+    static constexpr bool DIVIDED = false; /* true: a warp processes several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
-    /* If PAIRS, an iteration runs two steps, which saves moves from one step to the next. At scales 1 to 3, other
-     * instructions would replace these moves. */
+    /* If PAIRS is true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3,
+     * other instructions would take the place of these moves. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
@@ -3175,8 +3176,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Sums of numerator, impairment and denominator, modulo 2^64. Artificial content with extreme options can exceed
- * 2^64. */
+/* Sums of numerator, impairment and denominator, modulo 2^64. With extreme options, the sums of artificial content can
+ * exceed 2^64. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
@@ -3185,8 +3186,8 @@ template <class Kind, bool FAST> struct AdmSums {
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* not shifted yet */
-    /* Sums of the dropped bits, of [0] in the low half and of [1] in the high half. Masks have at most 12 bits, and
-     * there are at most 12 columns. */
+    /* Sums of the dropped bits: those of [0] are in the low half, those of [1] in the high half. Masks have at most 12
+     * bits, and there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
@@ -3316,7 +3317,7 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
 }
 
 /* Adds the masked cubes of band column x, whose right neighbour is `next`. At the left and right edges of the band, the
- * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has less
+ * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has fewer
  * than 15 columns. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
@@ -3453,7 +3454,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
     }
 }
 
-/* Runs all steps of a tile that only has a low-pass band. */
+/* Runs all steps of a tile for which only the low-pass band is computed. */
 template <class Kind>
 GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
 #pragma unroll 2
@@ -3463,7 +3464,7 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
 
 /* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps in the interior. The
  * band column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region,
- * and must not be the first of the band. The last band column of the step must be before walk.end. */
+ * and must not be the first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3544,7 +3545,7 @@ template <> struct AdmSample<2> {
     using type = uint16_t;
 };
 
-/* Fills columns -1, width and width + 1 of a tile at the side of the frame. By the border rule they are copies of
+/* Fills columns -1, width and width + 1 of a tile at the edge of the frame. By the border rule they are copies of
  * columns 1, width - 1 and width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
@@ -3589,7 +3590,7 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Computes the position of a tile, counted in tiles. The inner rectangle comes first, then the tiles beside it, then
+/* Computes the position of a tile, in units of tiles. The inner rectangle comes first, then the tiles beside it, then
  * those above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
@@ -3738,12 +3739,12 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ only slightly
  * ================================================================================================
- * The section of this name in vmafgpu.h has the definitions. `prepare` converts a picture to 10 bits, marks the samples
- * in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count` determines how
- * often values near its own occur in the window around it, which gives its c-value. The score is the average of a given
- * number of the largest c-values. If only that many c-values, or fewer, are above 0, the sum of all c-values is used.
- * Otherwise `select` subtracts the smaller c-values from this sum. If the order of the additions matters, `order` adds
- * in the order of libvmaf instead. Kernels that are not needed end at once.
+ * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
+ * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
+ * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
+ * average of a given number of the largest c-values. If only that many c-values, or fewer, are above 0, the sum of all
+ * c-values is used. Otherwise `select` subtracts the smaller c-values from this sum. If the order of the additions
+ * matters, `order` adds in the order of libvmaf instead. Kernels that are not needed end at once.
  *
  * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
  */
@@ -3827,8 +3828,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample to the low half of
-     * a fifth word. Outside the picture, its border is repeated. */
+    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample into the low half
+     * of a fifth word. Outside the picture, its border is repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3995,8 +3996,8 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Makes scale 0: every sample or every second one, filtered. A thread makes pairs of samples, one below the
-     * other. */
+    /* Computes scale 0: every sample or every second one, filtered. A thread computes pairs of samples, one pair below
+     * the other. */
     GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
         const vmafgpu__cambi_plane &plane = launch.scale[0];
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
@@ -4170,7 +4171,7 @@ struct CambiStrip {
     uint32_t cell;          /* words of each histogram */
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row: of the thread's columns, and of its sample */
-    bool has_pair, has_own;   /* whether they are in the picture */
+    bool has_pair, has_own;   /* whether they are inside the picture */
     uint32_t zero, counted;   /* word of the first code that is counted, and number of codes */
 };
 
@@ -4235,8 +4236,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Sums in halves of words. `high` has the sums of the odd bytes. `low` has the sums of the even bytes, which are
-     * the rest of the sums of words. */
+    /* Sums in halves of words. `high` holds the sums of the odd bytes. `low` holds the sums of the even bytes, which
+     * are the sums of whole words minus those of the odd bytes. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
@@ -4300,8 +4301,8 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
     return bits_of(best);
 }
 
-/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 bits. If a miscompiled kernel
- * produces another value, `& 63` keeps the shift defined, and the self-test reports the kernel. */
+/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 significant bits. If a
+ * miscompiled kernel produces another value, `& 63` keeps the shift defined, and the self-test reports the kernel. */
 GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
@@ -4313,7 +4314,7 @@ struct CambiScan {
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
-/* Loads two samples in each of four rows, from `row` on; outside the picture they are unmarked. */
+/* Loads two samples in each of four rows, starting at `row`. Samples outside the picture are unmarked. */
 GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -5929,7 +5930,7 @@ struct SpeedSolver {
 };
 
 /* Adds to `sum` the products of some rows of the reflection with a group of rows of column j, which begins at `from`.
- * `is_own`: they are the same rows, so the diagonal of the reflection is among the factors. */
+ * If `is_own` is true, both are the same rows, so the diagonal of the reflection is among the factors. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -6957,7 +6958,7 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
         out[j * line] = sum[j];
 }
 
-/* Makes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
+/* Computes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
  * Block z is a picture of a pair. REACH is 0 for any reach. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum {
@@ -7112,8 +7113,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* Does the same as float_motion() for smaller pictures, in which a pixel is made of four blurred ones. Block y is a
- * row. */
+/* Does the same as float_motion() for smaller pictures, in which each pixel is computed from four blurred ones. Block y
+ * is a row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7429,8 +7430,8 @@ GPU_FN double widened(float v, const Widening &how) {
 }
 
 /* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
- * samples of at least SSIM_POSITIVE. The 2^-127 that replaces 0 is lost in a sum with such a product. A sum of zeros
- * only is set to 0. */
+ * samples of at least SSIM_POSITIVE. The 2^-127 that replaces 0 is rounded away in a sum with such a product. A sum
+ * that consists only of zeros is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7460,7 +7461,7 @@ GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t
     return ssim_narrowed<Products::POSITIVE>(sum);
 }
 
-/* Makes scale 0 of float_ssim: means of square areas of luma. */
+/* Computes scale 0 of float_ssim: means of square areas of luma. */
 GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &to = launch.scale[0];
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
@@ -7556,7 +7557,7 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* Makes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
+/* Computes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
  * are in shared memory. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
@@ -7878,8 +7879,8 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
  * computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
  * uncertain unless only one float is possible despite both errors.
  *
- * For an uncertain sum, each row gets the exponent that the sum has approximately at that row. `rounded` rounds the
- * terms of the row accordingly. */
+ * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
+ * the terms of the row accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -8319,12 +8320,12 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
 }
 
 /* ================================================================================================
- * >>edits                                        changes of the sums by other samples in a rectangle
+ * >>edits                                        changes of the sums caused by new samples in a rectangle
  * ================================================================================================
  * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
  * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code stored earlier, are
- * subtracted. The part of the picture of the next scale that an edit changes goes to the scratch memory of that edit.
- * The section >>edits of vmafgpu.h specifies the rules.
+ * subtracted. The part of the picture of the next scale that an edit changes is stored in the scratch memory of that
+ * edit. The section >>edits of vmafgpu.h specifies the rules.
  */
 
 /* The picture of the base with the samples of an edit in it. */
@@ -8600,7 +8601,7 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
 }
 
 /* Computes sums of neighbouring samples of a row, from one half of its words. In contrast to vif_plain_horizontal(), a
- * thread computes only four samples, which takes fewer registers and keeps more threads busy if there are few
+ * thread computes only four samples, which needs fewer registers and keeps more threads busy if there are few
  * columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {

@@ -76,7 +76,7 @@ static int run(session *all, options *o) {
             for (int i = 1; i <= all->count; i++)
                 shortest = all->videos[i].frames_read < shortest->frames_read ? &all->videos[i] : shortest;
             return tool_fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld frames; "
-                             "give --from a smaller value",
+                             "lower --from",
                              (long long)all->first, shortest->title, shortest->frames_read);
         }
         return ok ? tool_fail("there is no pair of frames to score") : 0;

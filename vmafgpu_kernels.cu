@@ -3671,7 +3671,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Adds up one of the nine row sums of a scale: block x is the sum, block y the scale. */
+/* Adds up one of the nine row sums of a scale; block x selects the sum, block y the scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3746,7 +3746,7 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * c-values is used. Otherwise `select` subtracts the smaller c-values from this sum. If the order of the additions
  * matters, `order` adds in the order of libvmaf instead. Kernels that are not needed end at once.
  *
- * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
+ * Marked samples have the highest bit set. A pair of columns occupies 32 bits and is aligned to 32 bits.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
@@ -4243,7 +4243,7 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* Counts from four codes below the sample on, first those at even distances, then those at odd distances. */
+    /* The counts of nearby codes, starting four below the sample: first at even distances, then at odd distances. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4307,7 +4307,7 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
-/* The pair of columns in which a thread searches for codes. The threads of a block cover several rows at once. */
+/* The pair of columns in which a thread searches for codes. The threads of a block search several rows at once. */
 struct CambiScan {
     int32_t row, first_y, height; /* the row where the thread begins; rows of the block */
     uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
@@ -4344,8 +4344,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* Returns the rows in which the thread finds one of `count` codes from the word `first` on. The highest bit is the
- * first row. */
+/* Returns a mask of the rows in which the thread finds one of `count` codes, starting at the word `first`. The highest
+ * bit is the first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4533,13 +4533,13 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 
 /* ---- select ----
  *
- * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Three passes
- * find nine bits each of the value at the last rank that is summed. The last launch subtracts the values below it from
- * the sum.
+ * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Each of
+ * three passes finds nine bits of the value at the last rank that is summed. The last launch subtracts the values below
+ * it from the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* libvmaf rounds sums from 2^29 on, which is 2^53 in these units. */
+/* Sums of at least 2^29, which is 2^53 in these units, are rounded in libvmaf. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -5084,7 +5084,7 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
     return sum;
 }
 
-/* Returns a sample after any prescale. */
+/* Returns a sample, after the prescale if there is one. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
@@ -5174,7 +5174,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* the last four samples of the chunk count, otherwise the first five */
+        const bool is_end = i % 2 == 0; /* the last four samples of the chunk are used, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5335,7 +5335,7 @@ GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__spe
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns the number of positions of a block along one axis of a plane that is `blocks` blocks long. */
+/* Returns how many positions a block can have along one axis of a plane that is `blocks` blocks long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -5477,7 +5477,7 @@ GPU_FN SpeedDistance speed_distance(int32_t index) {
     return d;
 }
 
-/* Returns the product of a sample and the one at the distance, or the sample itself if is_single. */
+/* Returns the product of a sample and the sample at the given distance, or the sample itself if is_single is true. */
 GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
     const float factor = load_float(other);
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
@@ -5580,8 +5580,8 @@ struct SpeedCovariance {
 };
 
 /* Computes the same as vmafgpu__speed_covariance_in_order(), with a warp. Each addition waits for the previous one, so
- * everything else is done beforehand: a lane computes one of LANES terms, and all lanes add them. `terms` is shared
- * memory for LANES numbers. */
+ * everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of these terms.
+ * `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5589,7 +5589,7 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     double sum = 0;
     float next_a = 0, next_b = 0;
     for (int32_t from = -LANES; from < w * h; from += LANES) {
-        /* The first round and the terms beyond the end add 0, which is possible because the sum is never -0. */
+        /* The first round and the terms beyond the end add 0, which changes nothing because the sum is never -0. */
         const bool is_term = from >= 0 && from + lane < w * h;
         terms[lane] = is_term ? ((double)next_a - c.mean_a) * ((double)next_b - c.mean_b) : 0;
         for (; x >= w; x -= w)
@@ -6084,8 +6084,8 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* Shared memory of the thread block, and the thread's place in it: it is thread `group` of block `block` of the
- * plane. */
+/* Shared memory of the thread block, and the thread's place in it: the thread has number `group` within block `block`
+ * of the plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -6416,7 +6416,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 /* ================================================================================================
  * >>chains                                       sums of floats in a fixed order
  * ================================================================================================
- * Rows are summed from left to right, one lane per row, then their sums from top to bottom.
+ * Each lane sums a row from left to right. Then the row sums are added from top to bottom.
  */
 
 /* Sums rows of a plane. Block z selects the pair, block x the rows. */
@@ -6552,10 +6552,10 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. With terms of both
- * signs, `low` and `high` are how far the sum moves down and up on the way. The effect is the same for all sums between
- * two adjacent powers of two, because a sum is rounded to the nearest number, and in a tie to the even one. 2 * ROOM
- * means that the sum leaves this range. */
+/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. If terms have both
+ * signs, `low` and `high` are the largest distances by which the sum moves down and up on the way. The effect is the
+ * same for all sums between two adjacent powers of two, because a sum is rounded to the nearest number, and in a tie to
+ * the even one. 2 * ROOM means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
@@ -6812,7 +6812,7 @@ GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) {
     return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k];
 }
 
-/* Computes four sums along a line, from its column x - reach on; x is a multiple of four. */
+/* Computes four sums along a line, starting at column x - reach of the line; x is a multiple of four. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
     if constexpr (REACH > 0) {
         float v[(2 * REACH + 4 + 3) / 4 * 4];
@@ -7323,8 +7323,8 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* By the border rule, pixels outside the picture have the bands of pixels inside. Pixels further outside are
-         * not used. */
+        /* By the border rule, pixels outside the picture have the same bands as pixels inside. Pixels further outside
+         * are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -7416,8 +7416,8 @@ GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) {
     return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k;
 }
 
-/* Converts floats to doubles by one multiplication and addition of integers, because conversions run at a quarter of
- * the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
+/* Converts floats to doubles with one multiplication and one addition of integers, because conversions run at a quarter
+ * of the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
 struct Widening {
     uint32_t factor;
     uint64_t addend;
@@ -7491,8 +7491,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE means that the samples are
- * positive. The products have the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. POSITIVE means that the samples
+ * are positive. The products have the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7520,8 +7520,8 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* Loads the samples that the pixels of a block from (x0, y0) on depend on, and returns the smallest one. A thread
- * issues all its loads before it uses the first sample. */
+/* Loads the samples on which the pixels of the block at (x0, y0) depend, and returns the smallest one. A thread issues
+ * all its loads before it uses the first sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit,
                        float *tile) {
@@ -7644,7 +7644,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* Computes one mean of the windows of a thread, which are one below the other. */
+/* Computes one mean of each window of a thread. The windows form a column. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7961,7 +7961,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
  * sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the range of the sum
- * before the row shows whether it stays between these powers. In the few rows where it may leave this range, each
+ * before the row shows whether the sum stays between these powers. In the few rows where it may leave this range, each
  * addition rounds by at most half a unit in the last place, and each term has been rounded by at most half a multiple.
  *
  * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most
@@ -9009,7 +9009,7 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         adm_step<Kind, true, true>(adm, walk, row, k);
 }
 
-/* This kind sums changes over columns instead of values. Each edit is processed by a group of lanes, whose number is a
+/* This kind sums changes over columns instead of values. Each edit is processed by a group of lanes, whose size is a
  * power of two of at least eight. The rows of its tile follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
@@ -9261,8 +9261,8 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the slopes of the sums in one block. A thread processes a vector at a time, then an input of the model, then
- * one of the sums. */
+/* Computes the slopes of the sums, in a single thread block. A thread processes support vectors first, then one input
+ * of the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;

@@ -82,8 +82,8 @@ void align_free(alignment *a);
 int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
                const align_signature *distorted, int64_t distorted_count, int first, int count);
 
-/* Returns the constant offset, at most `most` from `usual`, that fits far better than `usual`. Returns `usual` if there
- * is none. */
+/* Returns a constant offset that differs from `usual` by at most `most` and fits far better. Returns `usual` if there
+ * is no such offset. */
 int align_look(const align_signature *reference, int64_t reference_count, const align_signature *distorted,
                int64_t distorted_count, int usual, int most);
 

@@ -94,7 +94,7 @@ typedef struct video {
  * in y4m, as in other programs. */
 size_t video_chroma_side(const video *v, int side, int divisor);
 
-/* Returns the size of the planes of a frame that are read, in bytes. */
+/* Returns the size in bytes of the planes that are read from a frame. */
 size_t video_frame_bytes(const video *v);
 
 /* Initialises a reader. `name` is a path, or "-" for standard input. */

@@ -203,8 +203,8 @@ static void part_path(const cluster *c, char *path, size_t size, int64_t job_num
 
 /* ---- tasks of all ranks ---- */
 
-/* Scores a segment and writes its rows to a file in the temporary folder of the rank. Returns 0 after an error message.
- * */
+/* Scores a segment and writes its rows to a file in the temporary folder of this rank. Returns 0 after an error
+ * message. */
 static int score_segment(const cluster *c, const message *task) {
     const job *j = &c->jobs[task->job];
     char path[600];
@@ -282,8 +282,8 @@ static FILE *open_part(const char *path, int64_t *size) {
     return in ? in : (tool_fail("the part \"%s\" cannot be read (%s)", path, strerror(errno)), NULL);
 }
 
-/* Sends the rows in messages of PIECE bytes. If a read fails, a shorter message tells the receiver. Returns 0 if MPI
- * reports an error. */
+/* Sends the rows in messages of PIECE bytes. If a read fails, a shorter message signals this to the receiver. Returns 0
+ * if MPI reports an error. */
 static int send_part(FILE *in, int64_t size) {
     char bytes[PIECE];
     size_t wanted, count = PIECE;

@@ -26,7 +26,7 @@
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
  *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
  *                           `blocks`. Blocks are one-dimensional and consist of whole warps
- * GPU_KERNEL_UP_TO(...)     the same for blocks of at most `threads` threads
+ * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
  * LANES                     number of lanes of a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
@@ -55,7 +55,7 @@
  * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
  * Memory: addresses must be multiples of the size of the access
- * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global
+ * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) in global
  *                           memory that nothing writes during the launch: planes, tables, results of earlier launches.
  *                           Kernels read global memory only with load(), peek(), take() and the copy functions
  * surface_byte(s, x, y), surface_word(s, x, y), surface_words(s, x, y) (surfaces)
@@ -85,8 +85,9 @@
  *
  * Arithmetic
  * leading_zeros(v)          returns the number of leading zero bits, which is 32 for 0
- * permute_bytes(a, b, s)    byte i of the result is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3. Undefined if
- *                           one of the four low digits of s is above 7. A constant s costs nothing extra
+ * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3.
+ *                           Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
+ *                           nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
  *                           return c plus the dot product of the two signed 16-bit halves of a and the two low (high)
  *                           unsigned bytes of b
@@ -118,8 +119,8 @@
  *                           y. The kernel can choose which k these words represent, but the choice must be the same for
  *                           x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i, starting at row 256
  *                           / LANES * g. matrix_sums(v) sets all elements to v
- * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, which would
- *                           need more registers
+ * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, because
+ *                           interleaved code needs more registers
  */
 
 /* ================================================================================================

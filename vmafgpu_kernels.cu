@@ -1778,12 +1778,12 @@ VIF_PLAIN_KERNELS(3, 3, 2)
 /* ---- matrix form ----
  *
  * Filters are computed as products of small byte matrices, which are exact in 32 bits. A tap has two digits of 8 bits,
- * a sample one or two, a square two to four. Digit i of the taps times digit j of the data has the weight 256^(i + j);
- * products of equal weight share an accumulator. The left operand is the matrix of the taps. Its row r contains the
- * taps shifted by r, so a product maps 32 values to 16 results.
+ * a sample has one or two, and a square has two to four. Digit i of the taps times digit j of the data has the weight
+ * 256^(i + j); products of equal weight share an accumulator. The left operand is the matrix of the taps. Its row r
+ * contains the taps shifted by r, so a product maps 32 values to 16 results.
  *
  * Each warp processes a strip of 16 rows in steps of 16 columns. Warps do not synchronise with each other. In a step:
- * 1. The copy of the input of the next step is started: 32 rows of 16 columns of both images.
+ * 1. The warp starts to copy the input of the next step: 32 rows of 16 columns of both images.
  * 2. Vertical pass: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two
  *    products compute the columns 2 * n and 2 * n + 1. As a result, the lane receives columns 4 * t .. 4 * t + 3 of
  *    rows g and g + 8.

@@ -4,9 +4,9 @@
  *
  *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
- * The file compiles as C and as C++. Copy the part `overlay` into your engine. The engine below is a stand-in: it draws
- * and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with RGB
- * or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
+ * The file compiles as C and as C++. Copy the section `overlay` into your engine. The engine below is a stand-in: it
+ * draws and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with
+ * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
  * returns, so an engine without a GPU must score on another thread. Output with `cpu`:
  *
  *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80

@@ -8,8 +8,8 @@
  *   VMAFGPU_BACKEND   auto, cpu, cuda or hip. By default the CPU is used, or an NVIDIA GPU if the program has imported
  *                     a CUDA state
  *   VMAFGPU_THREADS   number of threads; overrides the number that the program requests
- * Backend and threads are logged at VMAF_LOG_LEVEL_INFO. Kernels for GPUs must be beside the library or in
- * ../lib/vmafgpu.
+ * Backend and threads are logged at VMAF_LOG_LEVEL_INFO. The kernel files for GPUs must be in the folder of the library
+ * or in ../lib/vmafgpu.
  *
  * Differences from libvmaf 3.2.0:
  *   - Scores of earlier frames are available while pictures are still being read. This includes motion and the models.

@@ -1,13 +1,13 @@
 /* align.h: finds the frame of the reference that each frame of a distorted video shows, by comparing the pictures.
  *
  * The signature of a frame consists of the mean luma of each of 20 by 12 cells. The distance between two frames is the
- * mean squared difference of their signatures. A path assigns one frame of the reference to each distorted frame. Its
- * offset is constant, except where frames were dropped or repeated. Dynamic programming finds the path with the
- * smallest sum of distances and costs of changes. All arithmetic is integer arithmetic, except for one gain, which is
- * rounded. So every machine finds the same path.
+ * mean squared difference of their signatures. A path assigns one frame of the reference to each distorted frame. The
+ * offset of the path is constant, except where frames were dropped or repeated. Dynamic programming finds the path with
+ * the smallest sum of distances and costs of changes. All arithmetic is integer arithmetic, except for one gain, which
+ * is rounded. So every machine finds the same path.
  *
- * Another offset may fit equally well, because nothing moves or because movement repeats. The result lists the ranges
- * of frames where this is the case.
+ * Another offset may fit equally well if nothing moves or if the movement is periodic. The result lists the ranges of
+ * frames where this is the case.
  *
  *     alignment a;
  *     if (align_find(&a, reference, frames, distorted, frames, first, count) && !a.unsure) ... a.match[j] ...

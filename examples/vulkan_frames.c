@@ -10,12 +10,14 @@
  *
  * Frames:
  *   --way surface      passes images, which CUDA reads in place as surfaces (default)
- *   --way plane        passes images that contain only luma, like those of an NV12 encoder --way rgba, luma copies the same
- *   images to linear buffers, for drivers that cannot import images --size WxH size of the frames, default 1280x720
- *   --frames N number of frames, default 120 --rate HZ frames per second, default 60; 0: no limit --ring N pairs of
- *   frames in use, 1..8, default 3 --load N makes the GPU render N more rounds of work per pixel while it scores a
- *   pair, default 0 --map SIZE writes a map of each pair to a Vulkan buffer: the score lost in each block of SIZE
- *   samples. The
+ *   --way plane        passes images that contain only luma, like those of an NV12 encoder
+ *   --way rgba, luma   copies the same images to linear buffers, for drivers that cannot import images
+ *   --size WxH         size of the frames, default 1280x720
+ *   --frames N         number of frames, default 120
+ *   --rate HZ          frames per second, default 60; 0: no limit
+ *   --ring N           pairs of frames in use, 1..8, default 3
+ *   --load N           makes the GPU render N more rounds of work per pixel while it scores a pair, default 0
+ *   --map SIZE         writes a map of each pair to a Vulkan buffer: the score lost in each block of SIZE samples. The
  *                      map is complete when `scored` is signalled
  * Checks:
  *   --check            reads all frames back and scores them on the CPU; the results must be bit-identical
@@ -23,8 +25,9 @@
  *                      example with --rate 0 --load 2000
  *   --validate         enables the Khronos validation layer
  * Other:
- *   --quiet            prints only the summary --kernels FILE kernel file, default: beside the program --driver LIBRARY CUDA
- *   driver, default libcuda.so.1 or nvcuda.dll
+ *   --quiet            prints only the summary
+ *   --kernels FILE     kernel file, default: beside the program
+ *   --driver LIBRARY   CUDA driver, default libcuda.so.1 or nvcuda.dll
  *
  * Output with --quiet --rate 0 --size 320x180 --frames 8 --check, with lavapipe and the simulated GPU of the tests:
  *

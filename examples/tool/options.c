@@ -79,7 +79,7 @@ static int apply_text(options *o, const option_row *row, const char *value) {
 static int apply_file(options *o, const option_row *row, const char *value) {
     file_list *list = (file_list *)option_target(o, row);
     if (list->count == MAX_DISTORTED)
-        return tool_fail("option --%s can be given %d times at most", row->name, MAX_DISTORTED);
+        return tool_fail("option --%s can be given at most %d times", row->name, MAX_DISTORTED);
     list->names[list->count++] = value;
     return *value ? 1 : tool_fail("option --%s needs a value that is not empty", row->name);
 }
@@ -389,7 +389,7 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
 
 static int apply_model(options *o, const option_row *row, const char *value) {
     if (o->model_count == MAX_MODELS)
-        return tool_fail("option --%s can be given %d times at most", row->name, MAX_MODELS);
+        return tool_fail("option --%s can be given at most %d times", row->name, MAX_MODELS);
     size_t length = strlen(value) + 1;
     vmafgpu_model_config *model = &o->models[o->model_count];
     model_option *extra = &o->model_options[o->model_count++];
@@ -416,7 +416,7 @@ static int apply_model(options *o, const option_row *row, const char *value) {
 /* Parses NAME or NAME=OPTION=VALUE:OPTION=VALUE... */
 static int apply_feature(options *o, const option_row *row, const char *value) {
     if (o->feature_count == MAX_FEATURES)
-        return tool_fail("option --%s can be given %d times at most", row->name, MAX_FEATURES);
+        return tool_fail("option --%s can be given at most %d times", row->name, MAX_FEATURES);
     char *text = tool_copy_text(value, 0);
     if (!text)
         return tool_out_of_memory();

@@ -467,15 +467,17 @@
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
- *     stay, struct fields are only appended, and zero in a new field keeps the old behaviour. So initialise structs
- *     with VMAFGPU_INIT and assign fields by name. Before 1.0.0, a new MINOR version can rename things; the CHANGELOG
- *     lists them.
- *   - Bits. Each version states the version of libvmaf to which its results are equal (0.1: libvmaf 3.2.0). If a result
- *     changes for any input, the first line of the CHANGELOG says so. A PATCH version changes results only to correct
- *     a difference from libvmaf.
- *   - Binary interface. Structs can grow in any MINOR version, so compile a program and the implementation with the same
- *     header. VMAFGPU_ABI changes if a struct, an enumerator or an existing function changes. New functions keep it.
- *   - Kernels. GPU kernels belong to one version of this header. Other kernels are refused when they are loaded.
+ *     stay, struct fields are only appended, and zero in a new field keeps the old behaviour. Therefore initialise
+ *     structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename things; the
+ *     CHANGELOG lists all renamed names.
+ *   - Bits. The results of version 0.1 equal those of libvmaf 3.2.0. If a later version changes a result for any input,
+ *     the first line of the CHANGELOG reports it. A PATCH version changes results only to correct a difference from
+ *     libvmaf.
+ *   - Binary interface. Structs can grow in any MINOR version, so compile a program and the implementation with the
+ *     same header. VMAFGPU_ABI changes if a struct, an enumerator or an existing function changes. New functions do not
+ *     change it.
+ *   - Kernels. GPU kernels belong to one version of this header. Kernels of another version are refused when they are
+ *     loaded.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0

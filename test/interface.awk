@@ -1,5 +1,5 @@
-# Prints the types and constants that vmafgpu.h shares with the kernels, without comments and white space: structs, enums
-# and constants of sections >>arithmetic to >>edits arithmetic and of the parts of chapters that kernels read.
+# Prints the types and constants that vmafgpu.h shares with the kernels, without comments and white space: the structs,
+# enums and constants in the sections >>arithmetic to >>edits arithmetic and in the parts of chapters that kernels read.
 
 # strip LINE: the line without comments; in_comment continues over lines
 function strip(line, out, at) {

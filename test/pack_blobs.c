@@ -4,7 +4,8 @@
  *     cat FILE... | xz -c --format=lzma > FILE.lzma
  *     pack_blobs VENDOR INTERFACE CONTAINER HEADER (TARGET FILE FILE.lzma)...
  *
- * VENDOR is "nvidia" or "amd". INTERFACE is the value of VMAFGPU__KERNEL_INTERFACE, such as 0x1234abcdu. FILE.lzma is "-" if FILE is in the same stream as the FILE before it. */
+ * VENDOR is "nvidia" or "amd". INTERFACE is the value of VMAFGPU__KERNEL_INTERFACE, such as 0x1234abcdu. FILE.lzma is
+ * "-" if FILE is in the same stream as the FILE before it. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -68,7 +68,7 @@ kernel_change 'swapped fields of a launch struct' changed 's/int32_t word_stride
 kernel_change 'a field of another type' changed 's/^    int32_t both, only;/    int64_t both, only;/'
 kernel_change 'a larger batch' changed 's/VMAFGPU__MAX_BATCH = 32 /VMAFGPU__MAX_BATCH = 64 /'
 kernel_change 'comments and space' same 's,^    int32_t word_stride,/* words */     int32_t word_stride,'
-kernel_change 'a struct of the host' same 's/^    vmafgpu__blob blobs.*;/&/; s/^typedef struct vmafgpu__upload {/&\n    int planted;/'
+kernel_change 'a struct of the host' same 's/^typedef struct vmafgpu__upload {/&\n    int planted;/'
 
 # ---- planted changes ----
 

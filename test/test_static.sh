@@ -124,17 +124,18 @@ makes -n libvmaf LIBRARIES=static
 check 'another EMBED compiles again' grep -q -e ' -c -o .*libvmaf.o' "$work/make.log"
 
 # Another libvmaf is neither overwritten nor removed.
+other=$work/other
 for file in lib/libvmaf.so.3 lib/libvmaf.a include/libvmaf/libvmaf.h; do
-    mkdir -p "$work/other/lib" "$work/other/include/libvmaf"
-    echo 'another libvmaf' > "$work/other/$file"
+    mkdir -p "$other/lib" "$other/include/libvmaf"
+    echo 'another libvmaf' > "$other/$file"
     for target in install-libvmaf uninstall-libvmaf; do
-        makes $target LIBRARIES=static EMBED=nvidia PREFIX="$work/other"
-        check "$target, $file of another libvmaf: fails" [ $? -ne 0 ]
-        check "$target, $file of another libvmaf: message" grep -q "other/$file belongs to another libvmaf" "$work/make.log"
-        check "$target, $file of another libvmaf: is kept" grep -q '^another libvmaf$' "$work/other/$file"
-        check "$target, $file of another libvmaf: nothing else" [ "$(find "$work/other" -type f | wc -l)" -eq 1 ]
+        makes $target LIBRARIES=static EMBED=nvidia PREFIX="$other"
+        check "$target, another $file: fails" [ $? -ne 0 ]
+        check "$target, another $file: message" grep -q "other/$file belongs to another libvmaf" "$work/make.log"
+        check "$target, another $file: it is kept" grep -q '^another libvmaf$' "$other/$file"
+        check "$target, another $file: no other file" [ "$(find "$other" -type f | wc -l)" -eq 1 ]
     done
-    rm "$work/other/$file"
+    rm "$other/$file"
 done
 cp -R "$work/prefix" "$work/gone"
 makes uninstall-libvmaf PREFIX="$work/gone"

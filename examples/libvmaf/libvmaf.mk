@@ -1,6 +1,6 @@
-# Builds and installs the library libvmaf. The Makefiles of the repository and of a release include this file and define
-# CC, WINDOWS, BUILD, the compiler flags, and how $(BUILD)/vmafgpu_nvidia.h and $(BUILD)/vmafgpu_amd.h are built. PREFIX,
-# LIBDIR and DESTDIR have their usual meaning.
+# Builds and installs the library libvmaf. The Makefiles of the repository and of a release include this file. They
+# define CC, WINDOWS, BUILD, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and $(BUILD)/vmafgpu_amd.h.
+# PREFIX, LIBDIR and DESTDIR have their usual meaning.
 #
 # LIBRARIES=static (or shared) builds and installs only that library; the default is both. If a folder contains both,
 # linkers use the shared one. EMBED="nvidia amd" compiles the GPU kernels into the library, so that it needs no kernel

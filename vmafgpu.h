@@ -12264,9 +12264,9 @@ VMAFGPU__COLD_END
  * Follows cambi.c of libvmaf.
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, at each of five scales, each
  * marked sample gets a c-value, which depends on how often its own value and similar values occur in a window around
- * it. Up to the sums of c-values, all arithmetic is in integers, except for one float multiplication for each
- * difference of values. A picture is processed in stages (import, mask, a filter for each scale, counting). In each
- * stage, every thread processes one band of rows.
+ * it. The c-values and their sums are computed in integers, apart from one float multiplication for each candidate
+ * c-value. A picture is processed in stages (import, mask, a filter for each scale, counting). In each stage, every
+ * thread processes one band of rows.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -12285,7 +12285,7 @@ typedef struct vmafgpu__cambi_sums {
 typedef struct vmafgpu__cambi_picture {
     int width, height;
     int window;         /* side length of the counting window; odd */
-    int mask_threshold; /* a sample is marked if more than this many of 49 are flat */
+    int mask_threshold; /* a sample is marked if more than this many of the 49 around it are flat */
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
@@ -12297,7 +12297,7 @@ typedef struct vmafgpu__cambi_variant {
     int limit[VMAFGPU__CAMBI_CONTRASTS]; /* [i]: largest sample value at which a difference of i + 1 is visible */
     int floor;                           /* sample values below this are too dark; 0 if none are */
     int base, bins;                      /* first counted value; number of counted values */
-    double topk;                         /* fraction of the c-values of a scale that is summed: the largest */
+    double topk;                         /* fraction of the c-values of a scale to sum: the largest ones */
 } vmafgpu__cambi_variant;
 
 #endif
@@ -12319,13 +12319,13 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
     VMAFGPU__CAMBI_TILE_WIDTH = 128,
-    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of the picture; excludes TILE_REACH */
+    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, without TILE_REACH above and below */
     VMAFGPU__CAMBI_TILE_MARGIN = 8,
     VMAFGPU__CAMBI_TILE_REACH = 3, /* additional rows above and below */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Bytes of shared memory. It contains the samples, with space for two rows and 16 bytes more than are used at a
-     * time, one bit per sample that is set if it is flat, three bits per sample for the sums along rows, and one bit
-     * per sample that is set if it is marked. */
+    /* Size of the shared memory in bytes. It contains the samples, with two rows and 16 bytes more than are used at a
+     * time; a bit for each sample, set if the sample is flat; three bits for each sum along a row; and a bit for each
+     * sample, set if the sample is marked. */
     VMAFGPU__CAMBI_PREPARE_SHARED =
         (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
@@ -12342,7 +12342,7 @@ enum {
     VMAFGPU__CAMBI_COUNT_HEAD = 16,          /* bytes of shared memory before the histograms */
     VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* for four contrasts: number of codes per pass... */
     VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of a histogram of these codes */
-    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which three pairs of columns fit a byte */
+    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which sums of three pairs of columns fit in a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
     VMAFGPU__CAMBI_SELECT_ROWS = 4, /* rows per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
@@ -12351,20 +12351,19 @@ enum {
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
     VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values that a thread processes at a time */
-    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* up to this many values, a single thread does the rest */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for values of warps */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* if at most this many values are left, a single thread processes them */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for results of warps */
     VMAFGPU__CAMBI_ORDER_SHARED =
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
 };
 
-/* Returns the reach of the window in the count kernel: rounded up to an even number, since the kernel processes columns
- * in pairs. */
+/* Returns the reach of the window, rounded up to an even number, since the count kernel processes columns in pairs. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
     return (reach + 1) & ~1;
 }
 
-/* Returns the size of shared memory in bytes. It contains a histogram of `cell` bytes for each column of a strip and of
- * the margins on both sides. */
+/* Returns the size in bytes of the shared memory of the count kernel. It contains a histogram of `cell` bytes for each
+ * column of a strip and of the margins on both sides. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
     return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
 }
@@ -12389,7 +12388,7 @@ typedef struct vmafgpu__cambi_launch {
     uint64_t histograms;    /* offset in the scratch: [scale][pass][bin], 32 bits */
     uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
-    const int32_t *source_column, *source_row; /* source positions of samples; NULL if they are the same */
+    const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
     const uint32_t *reciprocal;                /* bits of floats */
     const uint8_t *weights;                    /* [code][contrast] */
     int32_t variant, image;                    /* image is 0 for distorted, 1 for the reference */
@@ -12397,7 +12396,7 @@ typedef struct vmafgpu__cambi_launch {
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
-    int32_t low, centres;     /* first code with c-values above 0; number of such codes */
+    int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
     int32_t contrasts, reach; /* reach of the window */
     int32_t range;            /* number of codes per pass */
     int32_t cell;             /* bytes of a histogram: four times an odd number */
@@ -12434,8 +12433,8 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,      /* columns processed at a time, so that their histograms stay in the cache... */
-    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* ...and columns processed at a time by vector code */
+    VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C, so that their histograms fit in the cache */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* columns per strip in vector code */
     VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
     VMAFGPU__CAMBI_REACH = 3,        /* reach of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
@@ -12450,7 +12449,7 @@ typedef struct vmafgpu__cambi_band {
     uint8_t *sum_line;                    /* per column: number of flat samples among 49 */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
     uint16_t *counts;                     /* vector code: count of each value in the window around each column */
-    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, which starts at first_row */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values; the list starts at first_row */
     size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
     int64_t sum[VMAFGPU__CAMBI_SCALES];
     int first_row[VMAFGPU__CAMBI_SCALES];
@@ -12471,7 +12470,7 @@ typedef struct vmafgpu__cambi_functions {
     /* Sets `mask` to a nonzero value where more than `threshold` of the surrounding 7x7 samples are flat, otherwise to
      * 0. Processes every column or, if `halved`, every second one. */
     void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
-    /* Copy every second sample or mark; w is the number of copies. */
+    /* Copy every second sample or mark. w is the number of results. */
     void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
     void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
     void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
@@ -12558,7 +12557,7 @@ static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     }
 }
 
-/* Returns the smallest sample value that reaches a luminance, or 0 if all values reach it. */
+/* Returns the smallest sample value whose luminance is at least `luminance`; 0 if that is true of all values. */
 static int vmafgpu__cambi_floor(double luminance, int is_pq) {
     int sample = 64;
     while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
@@ -12682,7 +12681,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise ignored */
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise, eotf is ignored */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "feature cambi, option eotf: invalid value ('%s'); use one of %s", e->word,
                              vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words);
@@ -12785,7 +12784,7 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-/* Allocates the state. Increases *scratch to the number of bytes that the largest picture needs, if it is less. */
+/* Allocates the state. If the largest picture needs more than *scratch bytes, increases *scratch accordingly. */
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
     uint64_t most = 0;
     if (!v->plan.cambi_variants)
@@ -12869,8 +12868,8 @@ static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     }
 }
 
-/* Removes dither: each sample becomes the average of a 2x2 square whose top left sample it is. At the end of a row, the
- * last sample is repeated. `below` is NULL for the last row; then only two samples of the row are averaged. */
+/* Removes dither: replaces each sample with the average of 2x2 samples, of which it is the top left one. row[w] must
+ * repeat the last sample. For the last row, `below` is NULL, and only two samples of the row are averaged. */
 static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
                                          uint16_t *VMAFGPU__RESTRICT out) {
     if (below)
@@ -12935,7 +12934,7 @@ static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_
     return out;
 }
 
-/* Computes the samples of scale 0 before its filter, and marks those that have enough flat samples around them in the
+/* Computes the unfiltered samples of scale 0, and marks those that have enough flat samples around them in the
  * full-size picture. */
 static void vmafgpu__cambi_mark_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
@@ -12991,7 +12990,7 @@ static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
 }
 
 /* Returns row y of the current scale before its filter. At scale 0, this is a row of the image. At other scales, it
- * consists of every second sample of the previous filtered scale, copied to `line`. */
+ * consists of every second sample of the filtered previous scale, copied to `line`. */
 static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
     if (!cambi->scale)
         return cambi->image.data + y * cambi->image.stride;
@@ -13114,7 +13113,8 @@ enum {
         (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
 };
 
-/* Adds up the histograms of the columns of a window. `cell` is the first count of interest in the leftmost column. */
+/* Adds up `span` counts of each column of a window. `cell` points to the first of these counts in the histogram of the
+ * leftmost column. */
 static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int window, int span, uint16_t *count) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP };
     memset(count, 0, sizeof(uint16_t) * (size_t)span);
@@ -13339,9 +13339,9 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* Computes sums of 2^29 or more. With 24 fractional bits, they do not fit in a double. libvmaf adds them in double
- * precision and therefore rounds; this function performs the same additions in the same order. The result is still a
- * multiple of 2^-24. */
+/* Computes sums of 2^29 or more. With 24 fractional bits, they do not fit in a double. libvmaf adds in double precision
+ * and therefore rounds; this function performs the same additions in the same order. The result is still a multiple of
+ * 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
@@ -13401,7 +13401,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
 
 /* ---- heat maps: c-values of all samples, scaled to 16 bits, at the positions of the samples ---- */
 
-/* Converts the c-values of a scale to words, which overwrite the start of the same memory. Words above 65535 wrap
+/* Converts the c-values of a scale to words, which overwrite the start of the same memory. Results above 65535 wrap
  * around, as in libvmaf on x86. They exceed 65535 only if `most` was rounded down, and then by less than 1 %. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13550,9 +13550,9 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
  * same integers in a different way. For each value and each column of a strip, it stores the count in the whole window
  * around the column. When the windows move down by one row, one row enters them and one row leaves them. The counts
  * change only through columns in which these two rows differ. Neighbouring columns with the same value form a run. A
- * run changes the count of each column within its reach by the number of its samples that are in the window of that
- * column. For the c-values of a register of samples, the counts of adjacent columns are loaded, once for each value
- * that occurs in the register.
+ * run changes the counts of all columns within reach. The change of a count is the number of samples of the run that
+ * are in the window of the column. For the c-values of a register of samples, the counts of adjacent columns are
+ * loaded, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -13679,9 +13679,9 @@ static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const
 static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
-/* Adds the run of samples first..last of a row to the counts of its value in columns 0..w - 1 of a strip, or subtracts
- * it. The change of a count is limited by the distances to the start and the end of the run, by the length of the run,
- * and by the window. */
+/* Adds the run of samples first..last of a row to the counts of one value in columns 0..w - 1 of a strip, or subtracts
+ * the run if leaves_window is set. The start, the end and the length of the run, and the window, each limit the change
+ * of a count. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -13710,7 +13710,7 @@ typedef struct vmafgpu__cambi_state {
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
 
-/* A run of samples of a row that has not ended. There is none if first < 0. */
+/* A run of equal samples that has not ended. There is no such run if first < 0. */
 typedef struct vmafgpu__cambi_open_run {
     int first, code;
 } vmafgpu__cambi_open_run;
@@ -13816,8 +13816,8 @@ VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     return (int64_t)(sum * 16777216.0);
 }
 
-/* Writes the c-values of a register of samples in the order of the samples. Consecutive blocks of four samples are in
- * different registers, alternately. */
+/* Writes the c-values of a register of samples in the order of the samples. The two registers contain alternate blocks
+ * of four samples. */
 VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
     float half[2][VMAFGPU__V_WORDS];
     vmafgpu__v_store(half[0], value[0]);
@@ -13996,9 +13996,9 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
     return out;
 }
 
-/* Sets the fields that depend only on the options. If it sets `centres` to 0, no c-value can be above 0. A histogram
- * must have space for the codes of a pass and their surroundings, in whole words that can begin at any byte. Its number
- * of words is odd, so that adjacent histograms are in different banks of shared memory. */
+/* Sets the fields that depend only on the options. If `centres` is then 0, no c-value can be above 0. A histogram has
+ * space for the codes of a pass and their surroundings, which can begin at any byte of a word. Its number of words is
+ * odd, so that adjacent histograms are in different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -14015,9 +14015,9 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
-/* Fills the launch for picture `image` of variant `index` of the plan. The caller must have set out->batch, and sets
- * tables and `pass` later. `scratch` is the device memory of the first pair. Returns 0 if no c-value, and therefore no
- * sum, can be above 0. */
+/* Fills the launch for picture `image` of variant `index` of the plan. out->batch must already be set; the caller sets
+ * the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no c-value, and
+ * therefore no sum, can be above 0. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -14105,7 +14105,7 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* Returns the number of bytes per pair. All pictures and variants use the same memory, one after another. */
+/* Returns the number of bytes of scratch per pair. All pictures and variants use the same memory, one after another. */
 static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
@@ -14267,10 +14267,10 @@ VMAFGPU__COLD_END
  * Follows speed.c of libvmaf.
  * A plane is low-pass filtered and reduced to a sixteenth of its width and height. Then its local mean is subtracted.
  * The covariance matrix of its 5x5 blocks yields eigenvalues, and the inverse of the matrix yields a variance for each
- * block. The entropy of a block is computed from both. The score is the mean absolute difference between the weighted
- * entropies of the reference and those of the distorted frame. The result depends on the rounding of every operation,
- * so the order of operations, including that of sequential sums, is part of the definition. Some loops are
- * interchanged, but each element still undergoes the same operations in the same order.
+ * block. The entropy of a block is computed from the eigenvalues and this variance. The score is the mean absolute
+ * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
+ * the rounding of every operation, so the order of operations, including that of sequential sums, is part of the
+ * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -14288,7 +14288,7 @@ enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS =
 typedef struct vmafgpu__speed_variant {
     int width, height;               /* of a chroma plane */
     int scaled_width, scaled_height; /* after the prescale */
-    int resampled, method;           /* whether the prescale changes the size; its interpolation method */
+    int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
     int columns, rows;               /* of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
     int reach, local_reach;                      /* taps on either side of the centre */
@@ -14321,10 +14321,10 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns a bound on the difference between `sum`, which belongs to one covariance, and the sum that libvmaf computes,
- * for windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code
- * derives `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T =
- * sum(m_p m_q), which is at most half the sum of both spreads.
+/* Returns a bound on the difference between `sum`, the sum for one covariance, and the sum that libvmaf computes, for
+ * windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives
+ * `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T = sum(m_p
+ * m_q), which is at most half the sum of both spreads.
  *   libvmaf: three roundings per term, together at most 3 u T, then one rounding per partial sum. No partial sum is
  *   larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
  *   This code: the products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
@@ -14366,7 +14366,7 @@ enum {
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
     VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* of the two reflected matrices, side by side, with 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: five and three of padding for each group */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three more as padding */
     /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
      * The eigenvalues need less. */
     VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
@@ -14388,24 +14388,26 @@ enum {
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
 
-/* Returns the bytes of shared memory of the kernel low: one sum for each tap and each column of a block. */
+/* Returns the number of bytes of shared memory that the kernel low needs: one sum for each tap and each column of a
+ * block. */
 VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
     return block_columns * (2 * reach + 1) * 4;
 }
 
-/* Returns the number of samples in a strip of rows of the kernel flat. Includes only columns that belong to blocks. */
+/* Returns the number of samples in a strip of rows that the kernel flat processes. Includes only columns that belong to
+ * blocks. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
     return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
-/* Returns the bytes of shared memory of the kernel flat: two bands, each followed by space for reads beyond its last
- * row. */
+/* Returns the number of bytes of shared memory that the kernel flat needs: two bands, each followed by space for reads
+ * beyond its last row. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
     return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
-/* Returns the bytes of shared memory of the kernel covariance. For each of the rows in which a window can begin, there
- * is a double for each column of a chunk. */
+/* Returns the number of bytes of shared memory that the kernel covariance needs. For each of the rows in which a window
+ * can begin, there is a double for each column of a chunk. */
 VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
@@ -14421,8 +14423,8 @@ typedef struct vmafgpu__speed_scratch {
     uint64_t size; /* in bytes */
     vmafgpu__speed_part low, flat, means;
     vmafgpu__speed_part sums;              /* doubles, one per distance and place */
-    vmafgpu__speed_part eigenvalues, q, r; /* the eigenvalues are followed by whether one is not positive; q is
-                                               followed by whether the diagonal of r contains a 0 */
+    vmafgpu__speed_part eigenvalues, q, r; /* the eigenvalues are followed by a flag: one of them is not positive;
+                                               q is followed by a flag: the diagonal of r contains a 0 */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
@@ -14507,7 +14509,7 @@ enum {
     VMAFGPU__SPEED_PITCH = 32, /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
-    VMAFGPU__SPEED_PLANES = 4 /* at most: u and v of the reference, u and v of the distorted frame */
+    VMAFGPU__SPEED_PLANES = 4 /* maximum number: u and v of the reference and of the distorted frame */
 };
 
 typedef struct vmafgpu__speed_matrix {
@@ -14586,7 +14588,7 @@ typedef struct vmafgpu__speed_change {
 struct vmafgpu__speed {
     const vmafgpu *v;
     const vmafgpu__speed_functions *functions;
-    unsigned char *work; /* memory that vmafgpu__speed_layout() divides for each variant */
+    unsigned char *work; /* memory that vmafgpu__speed_layout() lays out again for each variant */
     const vmafgpu__speed_variant *variant;
     size_t pitch, block_pitch; /* of planes such as `low`; of arrays with one column per block */
     int planes;                /* 4 chroma planes, or 2 planes of luma differences */
@@ -14769,7 +14771,7 @@ static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafg
     return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
 }
 
-/* Computes a row of differences between the luma of this frame and of the previous one, scaled to 8 bits. The
+/* Computes a row of differences between the luma of this frame and that of the previous frame, scaled to 8 bits. The
  * differences are exact. */
 static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y,
                                       float *row) {
@@ -14826,8 +14828,8 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* Low-pass filters one thread's share of all planes, first down the columns, then along the rows. Computes only the
- * samples that are kept. */
+/* Applies the low-pass filter to one thread's share of all planes, first down the columns, then along the rows.
+ * Computes only the samples that are kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14921,8 +14923,8 @@ static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, 
     }
 }
 
-/* Computes sums of w consecutive column sums, which begin at each of the columns first..last, where first >= 0 and last
- * <= EDGE. */
+/* For each of the columns first..last, computes the sum of the w column sums that begin there. Requires first >= 0 and
+ * last <= EDGE. */
 static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
     enum { EDGE = VMAFGPU__SPEED_EDGE };
     double core = 0, left[EDGE + 1], right = 0;
@@ -14973,8 +14975,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, computed with the same roundings and in the same order as by
- * compute_cov_kernel_scalar() in speed.c of libvmaf. */
+/* Returns the sum for one covariance, with the same roundings and in the same order as in compute_cov_kernel_scalar()
+ * in speed.c of libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
     double sum = 0;
@@ -14984,8 +14986,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, where p <= q. `both` is an approximation of its sum. If the error bound
- * does not exclude a different float in libvmaf, the sum is recomputed in the order of libvmaf. */
+/* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of their products. If the error
+ * bound does not exclude that libvmaf computes a different float, the sum is recomputed in the order of libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -15216,8 +15218,8 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* Computes the reflection that clears column k of z below the diagonal. `is_negative` is the sign of the diagonal
- * element of the original matrix, not of z. Returns the length of the reflection vector. */
+/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must be set if the diagonal
+ * element of the original matrix, not of z, is negative. Returns the length of the reflection vector. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -15795,8 +15797,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     return out;
 }
 
-/* Fills the parameters of the kernels check and low, except chroma. `tables` contains the tables of this variant; it is
- * ignored if there is no prescale. */
+/* Fills the parameters of the kernels check and low, except `chroma`. `tables` contains the tables of this variant; it
+ * is ignored if there is no prescale. */
 static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
                                     const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
                                     uint32_t *illegal) {
@@ -15867,7 +15869,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* Returns the number of bytes per pair. The variants run one after another and share the memory. */
+/* Returns the number of bytes of scratch per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -16290,7 +16292,7 @@ typedef struct vmafgpu__float_vif_limits {
  * one column of the input of its block. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,   /* rows of the output of a block */
+    VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
     VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
@@ -16558,7 +16560,7 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
     for (int i = 0; i < SIDE; i++)
         sum[r][i] = vmafgpu__v_zero();
-    /* First come the rows above those that all sums share, then the shared rows, then the rows below them. */
+    /* First add the rows above those that all sums share, then the shared rows, then the rows below them. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -17371,8 +17373,8 @@ VMAFGPU__COLD_END
  * float; its structure is a float.
  *
  * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
- * rounds the quotient to float. Here, each lane and each thread has its own sum. The difference between the two results
- * is bounded by half a unit in the last place per addition. If all doubles within that bound round to the same float,
+ * rounds the quotient to float. Here, each lane and each thread has its own sum. The total differs from the sum of
+ * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
  * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
  * terms are added in the order of libvmaf. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
@@ -17485,7 +17487,7 @@ typedef struct vmafgpu__ssim_row {
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if bytes < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows, for ALL, then for L, C, S */
+    uint64_t rows;                /* offset in scratch of an ssim_row per row of windows: for ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -17505,7 +17507,7 @@ typedef struct vmafgpu__ssim_launch {
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
     uint64_t terms;                      /* offset in scratch of the terms, as doubles; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
-    int32_t at;     /* the current scale of the kernels for windows and vmafgpu_ssim_halve */
+    int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
     int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
@@ -17536,7 +17538,7 @@ enum {
     VMAFGPU__SSIM_TILE = 128, /* columns processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
     VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* columns that the windows of a tile cover */
-    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, in order to add them in sequence */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to be added in order */
     VMAFGPU__SSIM_MIN_SIZE = 176, /* minimum size for float_ms_ssim: the last scale has 11 pixels */
     VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
     VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
@@ -17601,7 +17603,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* bits of the sums to compute at this scale */
-    int is_strip, first;       /* if is_strip, stores only the terms of the strip that begins with row `first` */
+    int is_strip, first;       /* is_strip: store only the terms of the strip that begins with row `first` */
     vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -17770,7 +17772,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
     memset(state->halves, 0, sizeof state->halves);
     for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
-        /* `last` is the last output row to which row y contributes: its centre is at most four rows below y. */
+        /* `last` is the last output row to which row y contributes: the centre of `last` is at most four rows below
+         * y. */
         const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
         double *sums[5];
         for (int k = 0; k < 5; k++)
@@ -18128,7 +18131,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* the functions of clang's header require other target features */
+        __m256 root; /* clang's intrinsics require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -18762,8 +18765,8 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Bits of the means that the self-test of a GPU treats as uncertain, at the first and the last scale; and bits of the
- * means among them that stay uncertain. */
+/* At the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of those
+ * among them that stay uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -18884,7 +18887,7 @@ typedef struct vmafgpu__psnr_hvs_work {
     float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
-/* The job of processing a row of blocks. */
+/* Input and output of a row of blocks. */
 typedef struct vmafgpu__psnr_hvs_job {
     const void *row[2][8];
     int wide, blocks;
@@ -19676,7 +19679,7 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent the estimates of this processor: they must depend on the twelve leading bits only, and
+/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits, and
  * scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
@@ -19704,8 +19707,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes the table of the reciprocals that `wanted` selects to `out`, unless `out` is NULL. Returns 0 if there is no
- * such table; the caller must then divide. */
+/* Writes to `out`, unless it is NULL, the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
+ * table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19742,7 +19745,7 @@ typedef struct vmafgpu__float_adm_row {
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
+/* Memory of a thread. A row stores its even columns first; the odd columns begin `odd` floats later. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
     float *low, *high; /* a vertically filtered row */
@@ -20370,7 +20373,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* Computes all nine sums together, since each addition waits for the previous addition to the same sum. */
+/* Computes all nine sums together, since each addition must wait for the previous addition to the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -20731,7 +20734,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* Returns the radicand for ciede_corrected(), which corrects a*. It depends on the chroma of both colours. */
+/* Returns the radicand with which ciede_corrected() corrects a*, computed from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);

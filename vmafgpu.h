@@ -12383,7 +12383,7 @@ typedef struct vmafgpu__cambi_plane {
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch of the first pair; the scratch of the other pairs follows */
-    uint64_t scratch_size;  /* per pair */
+    uint64_t scratch_size;  /* bytes of scratch per pair */
     uint64_t found;         /* offset in the scratch: [scale] number of c-values above 0, 64 bits */
     uint64_t histograms;    /* offset in the scratch: [scale][pass][bin], 32 bits */
     uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
@@ -12392,7 +12392,7 @@ typedef struct vmafgpu__cambi_launch {
     const uint32_t *reciprocal;                /* bits of floats */
     const uint8_t *weights;                    /* [code][contrast] */
     int32_t variant, image;                    /* image is 0 for distorted, 1 for the reference */
-    int32_t width, height;                     /* of the picture */
+    int32_t width, height;                     /* size of the picture */
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
@@ -12504,7 +12504,7 @@ struct vmafgpu__cambi {
     uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows are as long as those of `codes` */
     vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
-    size_t histogram_size;                       /* of one column */
+    size_t histogram_size;                       /* bytes of the histogram of one column */
     int span;                                    /* number of counts added per sample */
     uint8_t *weights;                            /* weight of each difference, for each code... */
     uint8_t *counts;                             /* ...and for each code, whether any weight is not 0 */
@@ -13158,7 +13158,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
             }
             if (!cambi->counts[code[x]])
                 continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* of the leftmost column */
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost column */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
                 const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
@@ -14279,21 +14279,21 @@ VMAFGPU__COLD_END
 
 /* Scores of the chroma planes, in float. */
 typedef struct vmafgpu__speed_sums {
-    float score[2];      /* u, v */
+    float score[2];      /* scores of u and v */
     int32_t singular[2]; /* 1: a covariance matrix is singular, so there is no score */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
 
 typedef struct vmafgpu__speed_variant {
-    int width, height;               /* of a chroma plane */
-    int scaled_width, scaled_height; /* after the prescale */
+    int width, height;               /* size of a chroma plane */
+    int scaled_width, scaled_height; /* size after the prescale */
     int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
-    int columns, rows;               /* of the low-passed plane: a sixteenth of the scaled size */
+    int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
     int reach, local_reach;                      /* taps on either side of the centre */
-    float taps[VMAFGPU__SPEED_TAPS];             /* of the low-pass */
-    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* of the local mean */
+    float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
+    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
     float base;                                  /* entropy of the noise alone */
     int weighting;
@@ -14365,7 +14365,7 @@ enum {
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* of the two reflected matrices, side by side, with 25 columns each */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* pitch of two reflected matrices side by side, 25 columns each */
     VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three more as padding */
     /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
      * The eigenvalues need less. */
@@ -14430,14 +14430,14 @@ typedef struct vmafgpu__speed_scratch {
 
 /* Parameters of the kernels check and low: the samples, the prescale and the low-pass. */
 typedef struct vmafgpu__speed_low_launch {
-    float *scratch; /* of the first pair */
+    float *scratch; /* scratch of the first pair */
     vmafgpu__speed_scratch layout;
-    uint32_t *illegal;              /* [pairs] */
+    uint32_t *illegal;              /* one per pair */
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
                                                half, the bits of a float weight in the high half; NULL if there is no
                                                prescale */
     int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
-    int32_t width, height;          /* of the plane */
+    int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
     int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
@@ -14467,7 +14467,7 @@ VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, 
 typedef struct vmafgpu__speed_launch {
     float *scratch;
     vmafgpu__speed_scratch layout;
-    struct vmafgpu__sums *sums; /* [pairs] */
+    struct vmafgpu__sums *sums; /* one per pair */
     uint32_t pairs;             /* bit i is set if pair i has a distorted frame */
     int32_t variant;
     int32_t columns, rows, blocks_across, blocks_down;
@@ -14534,10 +14534,10 @@ typedef struct vmafgpu__speed_plane {
     float *means;        /* local means; same size as `low` */
     float *line;         /* a row of sums down the columns for the local means, with margins */
     double *wide, *ones; /* `low` in double precision; a row of ones */
-    double *column_sums; /* EDGE + 1 rows */
+    double *column_sums; /* EDGE + 1 rows of column sums */
     float *samples;      /* one row per place in a block, one column per block */
     float *solution;
-    float *variance, *entropy; /* per block */
+    float *variance, *entropy; /* one value per block */
     int singular;
 } vmafgpu__speed_plane;
 
@@ -14590,7 +14590,7 @@ struct vmafgpu__speed {
     const vmafgpu__speed_functions *functions;
     unsigned char *work; /* memory that vmafgpu__speed_layout() lays out again for each variant */
     const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch; /* of planes such as `low`; of arrays with one column per block */
+    size_t pitch, block_pitch; /* pitch of planes such as `low`; pitch of arrays with one column per block */
     int planes;                /* 4 chroma planes, or 2 planes of luma differences */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_change change[2];
@@ -16305,7 +16305,7 @@ VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
 
 typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t input[2]; /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t output[2];
@@ -16325,14 +16325,14 @@ typedef struct vmafgpu__blur_launch {
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t output[2];             /* offsets in scratch */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
-    uint32_t *illegal;              /* [pairs] */
+    uint32_t *illegal;              /* one per pair */
     int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
-    int32_t width, height, pitch;   /* of the output; pitch in floats */
+    int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
     int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */
     float unit;
@@ -17000,7 +17000,7 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 /* Launch parameters of a kernel that writes the squares of some rows as floats, in the groups of
  * vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint32_t pairs;            /* bit i is set if pair i must be processed */
     int32_t kind;              /* words to square: 0 differences, 1 reference, 2 distorted frame */
@@ -17024,8 +17024,8 @@ typedef struct vmafgpu__float_psnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     int is_moment;
-    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: of the reference, or of the difference; [2..3]: of
-                                                             the distorted frame. See float_psnr_functions.row */
+    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: sums of the reference, or of the differences; [2..3]: sums
+                                                             of the distorted frame. See float_psnr_functions.row */
 } vmafgpu__float_psnr_task;
 
 static uint64_t vmafgpu__float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -17412,7 +17412,7 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
 /* ---- shared with kernels ---- */
 
 enum {
-    VMAFGPU__SSIM_SCALES = 5, /* of float_ms_ssim */
+    VMAFGPU__SSIM_SCALES = 5, /* scales of float_ms_ssim */
     VMAFGPU__SSIM_TAPS = 11,
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
@@ -17496,7 +17496,7 @@ typedef struct vmafgpu__ssim_scale {
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     double *words; /* words of the first pair: ALL, L, C, S of each scale, then uncertain bits */
     int32_t word_stride;
@@ -17508,7 +17508,7 @@ typedef struct vmafgpu__ssim_launch {
     uint64_t terms;                      /* offset in scratch of the terms, as doubles; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
     int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
-    int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
+    int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -17581,7 +17581,7 @@ typedef struct vmafgpu__ssim_functions {
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int w, h;
-    float *plane[2]; /* NULL for luma */
+    float *plane[2]; /* NULL if the picture is luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
@@ -17598,13 +17598,13 @@ typedef struct vmafgpu__ssim_thread_state {
 typedef struct vmafgpu__ssim_task {
     vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    int factor; /* by which luma is reduced for float_ssim */
+    int factor; /* factor by which luma is reduced for float_ssim */
     int scales;
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* bits of the sums to compute at this scale */
     int is_strip, first;       /* is_strip: store only the terms of the strip that begins with row `first` */
-    vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
+    vmafgpu__ssim_terms terms; /* space for the terms of STRIP rows, terms_pitch columns each */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
     double *columns;                    /* column sums: columns_count per thread */
@@ -18813,7 +18813,7 @@ enum {
 
 /* Launch parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t terms;             /* offset in scratch of the terms, 64 floats per block */
     int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
@@ -18877,13 +18877,13 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference and the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* samples of the reference and the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
-    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* columns after the vertical transform */
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float mean[5][VMAFGPU__PSNR_HVS_LANES],
-        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* of the quadrants and of the block */
+        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* variances of the quadrants and of the block */
     float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
@@ -19532,7 +19532,7 @@ enum {
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
@@ -19759,7 +19759,7 @@ typedef struct vmafgpu__float_adm_task {
     const struct vmafgpu__float_adm_functions *functions;
     const vmafgpu__float_adm_state *state;
     const void *source[2]; /* input planes of the scale */
-    ptrdiff_t pitch[2];    /* in bytes */
+    ptrdiff_t pitch[2];    /* pitch in bytes */
     int form;              /* form of the samples of `source`: BYTES, WORDS, FLOATS */
     float unit;            /* factor for integer samples */
     int from_w, from_h, w, h, left, top;
@@ -22057,7 +22057,7 @@ static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
     { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* if motion_force_zero is set */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* otherwise */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* if motion_force_zero is not set */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -22321,7 +22321,7 @@ static void vmafgpu__float_motion_part(void *arg, int index) {
     }
 }
 
-/* Computes the row sums of the pictures of half the size, where each pixel is interpolated from four blurred pixels. */
+/* Computes the row sums of the half-size pictures, whose pixels are each interpolated from four blurred pixels. */
 static void vmafgpu__float_motion_small_part(void *arg, int index) {
     const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
     vmafgpu__float_motion_strip *strip = &t->strips[index];
@@ -22509,7 +22509,8 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
 }
 
 /* Returns the number of table entries. The first tables, for the columns and rows of chroma, map each sample to itself.
- * They are followed, from *halved on, by the tables of luma at scale 1. Writes the entries unless `out` is NULL. */
+ * The tables of luma at scale 1 follow; *halved is set to the index of their first entry. Writes all entries unless
+ * `out` is NULL. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -22772,8 +22773,8 @@ enum {
     VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Returns the number of floats per line of a block of the shrink kernel. The lines contain the even rows, vertically
- * filtered. */
+/* Returns the number of floats per line of a block of the shrink kernel. The lines contain the vertically filtered even
+ * rows. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -22855,7 +22856,7 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* Use the smallest float that is not below the double. Any float is then below this limit exactly if it is below
+    /* Use the smallest float that is not below the double. A float is then below this limit if and only if it is below
      * the double. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
@@ -22946,7 +22947,7 @@ typedef struct vmafgpu__float_vif_task {
     const vmafgpu__float_vif_state *s;
     int scale, skipped;
     int ring_rows;
-    float *plane[VMAFGPU__SCALES][2]; /* from scale 1 on */
+    float *plane[VMAFGPU__SCALES][2]; /* planes of scale 1 and later */
     float *sums[2];                   /* row sums of numerator and denominator */
     vmafgpu__float_vif_strip *strips;
 } vmafgpu__float_vif_task;

@@ -13722,8 +13722,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const v
                            leaves_window);
 }
 
-/* Processes the runs that begin at the lanes of `starts`. Each run ends before the next lane of `places`. Lane 0 is
- * column x. A run that does not end in this register stays open. */
+/* Processes the runs that begin at the lanes set in `starts`. Each run ends before the next lane set in `places`. Lane
+ * 0 is column x. A run that does not end in this register stays open. */
 VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                          int leaves_window) {
@@ -13898,7 +13898,7 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
 }
 
-/* Implements sum_above(). Non-negative floats compare like their bits. */
+/* Implements sum_above(). Non-negative floats compare in the same order as their bits. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
     enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each value is below 2^15, so the sum is exact */
@@ -14541,8 +14541,8 @@ typedef struct vmafgpu__speed_plane {
     int singular;
 } vmafgpu__speed_plane;
 
-/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded
- * width. */
+/* Functions for rows and matrices, in plain C here and as vector code in >>levels. They may read and write up to the
+ * padded width. */
 typedef struct vmafgpu__speed_functions {
     /* Converts samples of one or two bytes that are `step` bytes apart to floats: scales them to 8 bits and subtracts
      * 128. Returns the bitwise OR of all samples. */
@@ -16353,8 +16353,8 @@ enum {
     VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d, r r, d d, r d */
 };
 
-/* Functions for rows: in plain C here, with vectors in >>levels. They process rows of floats up to the padded width.
- * Filters along a row also read its margins. */
+/* Functions for rows, in plain C here and as vector code in >>levels. They process rows of floats up to the padded
+ * width. Horizontal filters also read the margins of a row. */
 typedef struct vmafgpu__floats_functions {
     /* Converts packed samples to floats: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
@@ -16472,7 +16472,7 @@ static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
 #define vmafgpu__float_differ     VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
 
 /* Each pixel undergoes the same operations in the same order as in plain C, except that some sums begin with their
- * first term instead of 0. Non-negative floats compare like their bits.
+ * first term instead of 0. Non-negative floats compare in the same order as their bits.
  */
 
 static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
@@ -17727,7 +17727,7 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
 }
 
 /* Prefetches `count` columns of row y of picture i, if the row exists. Hardware prefetchers do not detect the access
- * pattern of tiles, since their rows are too far apart. */
+ * pattern, since the rows of a tile are too far apart. */
 static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
@@ -19885,8 +19885,8 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* Computes the sums of row y from this row and its neighbours, which are mirrored at the top and repeated at the
- * bottom. */
+/* Computes the sums of row y from this row and its neighbouring rows. At the top, rows are mirrored; at the bottom, the
+ * last row is repeated. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -20097,7 +20097,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Loads two adjacent samples as one word, which compilers split in registers. */
+/* Loads two adjacent samples as one word; compilers then split the word in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -20325,7 +20325,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds the masking by a pixel and its neighbours in one band to `threshold`. */
+/* Adds to `threshold` the masking by a pixel and its neighbours in one band. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
                                                 const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below,
@@ -20746,8 +20746,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* The next functions compute a hue angle from 0 to 2 pi. ciede_tangent() returns the tangent of an angle below pi/8,
- * ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
+/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() returns the tangent of an angle below
+ * pi/8, ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -20856,7 +20856,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
 }
 
 /* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
- * blue, 275 degrees, in units of 25 degrees. */
+ * blue (275 degrees), in units of 25 degrees. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);

@@ -12262,42 +12262,42 @@ VMAFGPU__COLD_END
  * >>cambi                                        banding in flat areas
  * ================================================================================================
  * Follows cambi.c of libvmaf.
- * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked
- * sample gets a c-value, which depends on how often its own value and values near it occur in a window around it. All
- * arithmetic is integer except one product in float. A picture is processed in stages (import, mask, a filter per
- * scale, counting), each in bands of rows, one per thread.
+ * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, at each of five scales, each
+ * marked sample gets a c-value, which depends on how often its own value and similar values occur in a window around
+ * it. The c-values and their sums are computed in integers, apart from one float multiplication for each candidate
+ * c-value. A picture is processed in stages (import, mask, a filter for each scale, counting). In each stage, every
+ * thread processes one band of rows.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also defined if the feature is left out ---- */
 
 enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
 
-/* Per scale, the sum of the largest c-values in units of 2^-24 (all c-values are multiples of this): [0] of the
- * distorted frame, [1] of the reference. */
+/* Sums of the largest c-values of each scale, in units of 2^-24. All c-values are multiples of this unit. [0] is for
+ * the distorted frame, [1] for the reference. */
 typedef struct vmafgpu__cambi_sums {
     int64_t top[2][VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_sums;
 
-/* The picture that CAMBI analyses: the distorted frame at the size of the encode, or the reference at the size of the
- * source. */
+/* A picture that CAMBI analyses: the distorted frame at the encode size, or the reference at the source size. */
 typedef struct vmafgpu__cambi_picture {
     int width, height;
-    int window;         /* side of the window for counting values; odd */
-    int mask_threshold; /* more than this many of 49 neighbours must be flat */
+    int window;         /* side length of the counting window; odd */
+    int mask_threshold; /* a sample is marked if more than this many of the 49 around it are flat */
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
     vmafgpu__cambi_picture picture[2];   /* distorted, reference */
-    int pictures;                        /* 2: includes the reference */
-    int halved;                          /* 1: scale 0 has half the size */
-    int softened;                        /* 1: averages of 2x2 samples remove dither */
-    int contrasts;                       /* differences of 1..contrasts count */
-    int limit[VMAFGPU__CAMBI_CONTRASTS]; /* largest sample at which a difference of i + 1 is visible */
-    int floor;                           /* samples below this are too dark; 0: no limit */
-    int base, bins;                      /* first counted value, and number of counted values */
-    double topk;                         /* fraction of the c-values of a scale that is summed */
+    int pictures;                        /* 2 if the reference is included, otherwise 1 */
+    int halved;                          /* 1 if scale 0 has half the width and height */
+    int softened;                        /* 1 if samples are averaged (2x2) to remove dither */
+    int contrasts;                       /* differences from 1 to this number are considered */
+    int limit[VMAFGPU__CAMBI_CONTRASTS]; /* [i]: largest sample value at which a difference of i + 1 is visible */
+    int floor;                           /* sample values below this are too dark; 0 if none are */
+    int base, bins;                      /* first counted value; number of counted values */
+    double topk;                         /* fraction of the c-values of a scale to sum: the largest ones */
 } vmafgpu__cambi_variant;
 
 #endif
@@ -12319,86 +12319,88 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
     VMAFGPU__CAMBI_TILE_WIDTH = 128,
-    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* of the picture */
+    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, without TILE_REACH above and below */
     VMAFGPU__CAMBI_TILE_MARGIN = 8,
-    VMAFGPU__CAMBI_TILE_REACH = 3, /* columns on either side; rows */
+    VMAFGPU__CAMBI_TILE_REACH = 3, /* additional rows above and below */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Bytes of shared memory: the samples (two rows and 16 bytes more than are used at a time); a bit for each flat
-     * sample; three digits of the sums along rows; a bit for each marked sample. */
+    /* Size of the shared memory in bytes. It contains the samples, with two rows and 16 bytes more than are used at a
+     * time; a bit for each sample, set if the sample is flat; three bits for each sum along a row; and a bit for each
+     * sample, set if the sample is marked. */
     VMAFGPU__CAMBI_PREPARE_SHARED =
         (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
         VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4,
     VMAFGPU__CAMBI_SHRINK_THREADS = 512,
-    VMAFGPU__CAMBI_SHRINK_TILE = 64, /* side, at scale 1; an eighth of it at scale 4 */
-    VMAFGPU__CAMBI_SHRINK_SIDE = 88, /* including its surroundings */
-    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2, /* two scales */
-    VMAFGPU__CAMBI_COUNT_WIDTH = 64, /* columns of a strip */
-    VMAFGPU__CAMBI_COUNT_ROWS = 32,  /* per block, at most */
+    VMAFGPU__CAMBI_SHRINK_TILE = 64, /* side of a tile at scale 1; at scale 4, an eighth of this */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88, /* side of a tile with its surroundings */
+    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2, /* for two scales */
+    VMAFGPU__CAMBI_COUNT_WIDTH = 64, /* columns per strip */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,  /* maximum number of rows per block */
     VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
-    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024, /* at most, see vmafgpu__cambi_count_shared() */
+    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024, /* maximum; see vmafgpu__cambi_count_shared() */
     VMAFGPU__CAMBI_COUNT_HEAD = 16,          /* bytes of shared memory before the histograms */
-    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* with four contrasts: number of codes per pass... */
-    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of their histogram */
-    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* for four contrasts: number of codes per pass... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of a histogram of these codes */
+    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which sums of three pairs of columns fit in a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
-    VMAFGPU__CAMBI_SELECT_ROWS = 4, /* per block */
+    VMAFGPU__CAMBI_SELECT_ROWS = 4, /* rows per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9, /* found per pass */
+    VMAFGPU__CAMBI_SELECT_BITS = 9, /* number of bits found per pass */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
-    VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values per thread at a time */
-    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* up to this many values, a single thread finishes */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for the warps */
+    VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values that a thread processes at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* if at most this many values are left, a single thread processes them */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for results of warps */
     VMAFGPU__CAMBI_ORDER_SHARED =
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
 };
 
-/* Returns the reach of the window in the count kernel, rounded up to even: its histograms are of pairs of columns. */
+/* Returns the reach of the window, rounded up to an even number, since the count kernel processes columns in pairs. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
     return (reach + 1) & ~1;
 }
 
-/* Returns the bytes of shared memory: a histogram of `cell` bytes for each column of a strip and of the margins beside
- * it. */
+/* Returns the size in bytes of the shared memory of the count kernel. It contains a histogram of `cell` bytes for each
+ * column of a strip and of the margins on both sides. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
     return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
 }
 
-/* One scale. Samples are 16-bit words whose highest bit marks the sample; rows consist of whole pairs of words.
- * C-values are floats, [height][width]; only those of marked samples in the range of the launch are written. */
+/* One scale of a picture. Samples are 16-bit words whose highest bit is set if the sample is marked. Each row has an
+ * even number of words. C-values are floats, stored as [height][width]. A launch writes only the c-values of marked
+ * samples whose code is in the range of the launch. */
 typedef struct vmafgpu__cambi_plane {
-    uint64_t samples, values; /* in the scratch */
-    int64_t top;              /* number of largest c-values that are summed */
+    uint64_t samples, values; /* offsets in the scratch */
+    int64_t top;              /* how many of the largest c-values are summed */
     int32_t width, height, pitch;
-    int32_t rows, strips;            /* rows per block of the count kernel; blocks side by side */
-    int32_t first_block, first_part; /* blocks of the count and the selection kernel */
+    int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
+    int32_t first_block, first_part; /* first block of this scale in the count and the selection kernel */
 } vmafgpu__cambi_plane;
 
-/* One picture of one variant; shared by all its launches. */
+/* Parameters of all launches for one picture of one variant. */
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
-    uint64_t scratch_size;  /* per pair */
-    uint64_t found;         /* in the scratch: [scale] number of c-values above 0, 64 bits */
-    uint64_t histograms;    /* in the scratch: [scale][pass][bin], 32 bits */
-    uint32_t cleared;       /* bytes from `found` on, a multiple of 16 */
+    unsigned char *scratch; /* scratch of the first pair; the scratch of the other pairs follows */
+    uint64_t scratch_size;  /* bytes of scratch per pair */
+    uint64_t found;         /* offset in the scratch: [scale] number of c-values above 0, 64 bits */
+    uint64_t histograms;    /* offset in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
-    const int32_t *source_column, *source_row; /* source positions of samples; NULL: the same positions */
-    const uint32_t *reciprocal;                /* floats */
+    const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
+    const uint32_t *reciprocal;                /* bits of floats */
     const uint8_t *weights;                    /* [code][contrast] */
-    int32_t variant, image;                    /* 0: distorted, 1: reference */
-    int32_t width, height;                     /* of the picture */
-    int32_t up, half, down;                    /* shifts to 10 bits */
+    int32_t variant, image;                    /* image is 0 for distorted, 1 for the reference */
+    int32_t width, height;                     /* size of the picture */
+    int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding, right shift */
     int32_t softened, halved, mask_threshold;
-    int32_t base;             /* code 0 */
-    int32_t low, centres;     /* first code, and number of codes, with c-values above 0 */
-    int32_t contrasts, reach; /* of the window */
-    int32_t range;            /* codes per pass */
-    int32_t cell;             /* bytes of their histogram: four times an odd number */
-    int32_t pass;             /* of the selection */
+    int32_t base;             /* sample value of code 0 */
+    int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
+    int32_t contrasts, reach; /* reach of the window */
+    int32_t range;            /* number of codes per pass */
+    int32_t cell;             /* bytes of a histogram: four times an odd number */
+    int32_t pass;             /* pass of the selection */
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_launch;
 
@@ -12431,57 +12433,59 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,      /* columns processed at a time, so that their histograms stay in the cache... */
-    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* ...and those of the vector code */
+    VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C, so that their histograms fit in the cache */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* columns per strip in vector code */
     VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
-    VMAFGPU__CAMBI_REACH = 3,        /* of the 7x7 neighbourhood of the mask */
+    VMAFGPU__CAMBI_REACH = 3,        /* reach of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
     VMAFGPU__CAMBI_MIN_SIZE = 216,
-    VMAFGPU__CAMBI_NOTHING = 0xffff /* a code: not marked, or a value that never counts */
+    VMAFGPU__CAMBI_NOTHING = 0xffff /* code of samples that are not marked or whose value is never counted */
 };
 
 typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                    /* rows of 10-bit or filtered samples */
-    uint8_t *flat[8];                     /* eight rows: 1 if a sample equals its right and lower neighbours */
-    uint8_t *column;                      /* per column: number of flat samples in seven rows; with margins */
-    uint8_t *sum_line;                    /* per column: number of flat samples of 49 */
+    uint8_t *flat[8];                     /* eight rows of flags: 1 if a sample equals its right and lower neighbours */
+    uint8_t *column;                      /* per column, with margins: number of flat samples in seven rows */
+    uint8_t *sum_line;                    /* per column: number of flat samples among 49 */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
-    uint16_t *counts;                     /* vector code: per value and column, count in the whole window */
-    size_t length[VMAFGPU__CAMBI_SCALES]; /* of the list of c-values, which starts at the first row */
+    uint16_t *counts;                     /* vector code: count of each value in the window around each column */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values; the list starts at first_row */
     size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
     int64_t sum[VMAFGPU__CAMBI_SCALES];
     int first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
-/* Operations on rows, in plain C and as vector code. Lines and rows of planes can be read up to CHUNK columns beyond
- * their width rounded up to CHUNK; the content there is arbitrary. They can be written up to the rounded width. */
+/* Functions for rows, in plain C and as vector code. Let W be the width rounded up to a multiple of CHUNK. Lines and
+ * rows of planes can be read up to column W + CHUNK and written up to column W. Samples beyond the width are
+ * arbitrary. */
 typedef struct vmafgpu__cambi_functions {
-    /* Converts a row of bytes or words to 10 bits. */
+    /* Converts a row of bytes or, if `wide`, words to 10 bits. */
     void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
     void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
-    /* Sets flat to 1 for samples that equal their right and lower neighbours, else to 0, also beyond the row. */
+    /* Sets flat[x] to 1 if sample x equals its right and lower neighbours, otherwise to 0. Clears the padding of
+     * `flat`. */
     void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
-    /* Updates sums over seven rows: adds the newest row and subtracts the oldest. */
+    /* Updates column sums over seven rows: adds the newest row and subtracts the oldest. */
     void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
-    /* Sets mask to nonzero where more than `threshold` samples of 7x7 are flat, for every column, or for every second
-     * one. */
+    /* Sets `mask` to a nonzero value where more than `threshold` of the surrounding 7x7 samples are flat, otherwise to
+     * 0. Processes every column or, if `halved`, every second one. */
     void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
-    /* Copy every second sample, or mark; w results. */
+    /* Copy every second sample or mark. w is the number of results. */
     void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
     void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
     void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
     void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
                      uint16_t *code);
     int strip_columns;
-    /* Computes c-values in rows first..end-1 of columns x0..x1-1, at most strip_columns columns. */
+    /* Computes the c-values in rows first..end - 1 of columns x0..x1 - 1, which are at most strip_columns columns. */
     void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                   int end);
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* Nonzero c-values are between 0.5 and 2^15. Non-negative floats sort like their bits, and the upper sixteen bits take
- * 2048 values in this range. Neighbouring values are often equal, so consecutive values are counted in different
- * histograms. */
+/* Nonzero c-values are between 0.5 and 2^15. Non-negative floats sort in the order of their bits. In this range, the
+ * upper sixteen bits have 2048 different values. Consecutive c-values are often equal, so they are counted in different
+ * histograms; otherwise, each increment would wait for the previous one. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
@@ -12489,7 +12493,7 @@ struct vmafgpu__cambi {
     unsigned char *work; /* memory of vmafgpu__cpu.scratch, laid out again for each picture */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
-    /* The present picture. */
+    /* The current picture. */
     const vmafgpu__cambi_variant *variant;
     const vmafgpu__cambi_picture *picture;
     vmafgpu__view source;
@@ -12497,23 +12501,23 @@ struct vmafgpu__cambi {
     int scale;
     int *source_column, *source_row;      /* source positions of samples */
     vmafgpu__plane image;                 /* 10 bits, scale 0 */
-    uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows have the length of those of `codes` */
+    uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows are as long as those of `codes` */
     vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
-    size_t histogram_size;                       /* of one column */
+    size_t histogram_size;                       /* bytes of the histogram of one column */
     int span;                                    /* number of counts added per sample */
-    uint8_t *weights;                            /* per code: weight of each difference... */
-    uint8_t *counts;                             /* ...and whether any weight is not 0 */
+    uint8_t *weights;                            /* weight of each difference, for each code... */
+    uint8_t *counts;                             /* ...and for each code, whether any weight is not 0 */
     float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
                                                                   zeros */
-    uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* a histogram of c-values */
-    int in_place; /* 1: write every c-value where its sample is */
+    uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* histograms of c-values */
+    int in_place; /* 1: write each c-value at the position of its sample */
     vmafgpu__cambi_band *bands;
 };
 
 /* ---- meaning of the options ---- */
 
-/* Returns the luminance in cd/m2 of a 10-bit sample of limited range on a display with BT.1886 or PQ. */
+/* Returns the luminance in cd/m2 of a 10-bit, limited-range sample on a BT.1886 or PQ display. */
 static double vmafgpu__cambi_luminance(int sample, int is_pq) {
     const int clamped = sample < 64 ? 64 : sample > 940 ? 940 : sample;
     const double signal = (double)(clamped - 64) / 876;
@@ -12532,8 +12536,8 @@ static int vmafgpu__cambi_is_visible(int sample, int difference, double threshol
     return vmafgpu__cambi_luminance(sample + difference, is_pq) - low > threshold * low;
 }
 
-/* Returns the largest sample at which the difference is visible. The visible samples are not necessarily an interval,
- * so the search has to follow that of libvmaf step by step. */
+/* Returns the largest sample value at which the difference is visible. The values at which it is visible need not form
+ * an interval, so this search takes the same steps as the one in libvmaf. */
 static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     int low = 64, high = 940 - difference - 1;
     if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
@@ -12553,7 +12557,7 @@ static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     }
 }
 
-/* Returns the darkest sample that reaches a luminance; 0 if all samples do. */
+/* Returns the smallest sample value whose luminance is at least `luminance`; 0 if that is true of all values. */
 static int vmafgpu__cambi_floor(double luminance, int is_pq) {
     int sample = 64;
     while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
@@ -12574,7 +12578,7 @@ static vmafgpu__cambi_picture vmafgpu__cambi_picture_of(int width, int height, i
     return p;
 }
 
-/* Returns the width or height of a scale; each step rounds up. */
+/* Returns the width or height of a scale, rounded up. */
 static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, int scale) {
     const int shift = scale + variant->halved;
     return (size + (1 << shift) - 1) >> shift;
@@ -12609,8 +12613,8 @@ static int vmafgpu__cambi_weight(int k) {
     return weights[k - 1];
 }
 
-/* Whether the largest possible sum fits 63 bits with 24 fractional bits. Only huge pictures with small windows exceed
- * this. */
+/* Whether the largest possible sum fits in 63 bits, 24 of which are fractional. Only huge pictures with small windows
+ * exceed this. */
 static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
     const double pixels =
         (double)vmafgpu__cambi_size(variant, p->width, 0) * (double)vmafgpu__cambi_size(variant, p->height, 0);
@@ -12645,7 +12649,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     variant->softened = bit_depth < 10;
     variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
     variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
-    /* The older name of the option takes precedence if it was given. */
+    /* The old name of the option takes precedence if its value is not the default. */
     variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
     int highest = 0;
     for (int k = 1; k <= variant->contrasts; k++) {
@@ -12677,7 +12681,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise unused */
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise, eotf is ignored */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "feature cambi, option eotf: invalid value ('%s'); use one of %s", e->word,
                              vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words);
@@ -12711,7 +12715,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
-    /* c-values share memory with pictures and masks, which are unused once there are codes. */
+    /* C-values share memory with pictures and masks, which are not used once the codes are computed. */
     vmafgpu__carver values;
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
         cambi->codes[s] = /* one extra row of NOTHING */
@@ -12719,7 +12723,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     values = *c;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        /* One extra row each, for reads beyond the last row. */
+        /* Each has one extra row, for reads beyond the last row. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
         cambi->mask[s] =
@@ -12760,7 +12764,7 @@ static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     }
 }
 
-/* Returns the weight of a difference of k for a sample with that code; 0 if it is invisible. */
+/* Returns the weight of a difference of k for a sample with the given code; 0 if the difference is invisible. */
 static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
     const int value = code + variant->base;
     const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
@@ -12780,7 +12784,7 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-/* Allocates the state; increases *scratch to the bytes that the largest picture needs. */
+/* Allocates the state. If the largest picture needs more than *scratch bytes, increases *scratch accordingly. */
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
     uint64_t most = 0;
     if (!v->plan.cambi_variants)
@@ -12823,8 +12827,8 @@ static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
 
 /* ---- stages ---- */
 
-/* Computes the source positions when `size` samples are resized to `count`. Uses the float steps of libvmaf, whose
- * rounding errors accumulate. */
+/* Computes the source positions for resizing `size` samples to `count` samples. Adds up float steps as libvmaf does,
+ * with the same accumulated rounding errors. */
 static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     const float ratio = (float)size / (float)count;
     float at = (float)((double)(ratio / 2) - 0.5);
@@ -12864,8 +12868,8 @@ static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     }
 }
 
-/* Removes dither: each sample becomes the average of itself and its right and lower neighbours. The last column repeats
- * itself as its right neighbour; `below` is NULL for the last row, which averages along the row only. */
+/* Removes dither: replaces each sample with the average of 2x2 samples, of which it is the top left one. row[w] must
+ * repeat the last sample. For the last row, `below` is NULL, and only two samples of the row are averaged. */
 static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
                                          uint16_t *VMAFGPU__RESTRICT out) {
     if (below)
@@ -12910,8 +12914,8 @@ static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t
         out[x] = mask[2 * x];
 }
 
-/* Computes row y of the picture in line 2 or 3 of the band, alternately. Rows must be requested in order, from `start`
- * on. */
+/* Computes row y of the picture and stores it in line 2 of the band if y is even, otherwise in line 3. Rows must be
+ * requested in ascending order, from `start` on. */
 static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
     const vmafgpu__cambi *cambi = v->cambi;
     const int w = cambi->picture->width, h = cambi->picture->height;
@@ -12930,8 +12934,8 @@ static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_
     return out;
 }
 
-/* Computes the samples of scale 0 before its filter, and marks those that have enough flat samples of the picture in
- * their neighbourhood. */
+/* Computes the unfiltered samples of scale 0, and marks those that have enough flat samples around them in the
+ * full-size picture. */
 static void vmafgpu__cambi_mark_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     const vmafgpu__cambi *cambi = v->cambi;
@@ -12970,23 +12974,23 @@ static void vmafgpu__cambi_mark_task(void *arg, int index) {
         } else {
             memset(newest, 0, vmafgpu__padded(w));
         }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* row y - 7 */
+        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* subtracts row y - 7 */
         if (y - reach >= first << halved && marked << halved == y - reach)
             f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
                         cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
     }
 }
 
-/* Returns the value that at least two of three values have, or the least if all differ. Branch-free, so that compilers
- * can vectorise it. */
+/* Returns the value that occurs at least twice among the three, or the smallest value if all differ. Has no branches,
+ * so that compilers can vectorise it. */
 static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
     const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint16_t other = b == c ? b : least;
     return ((a == b) | (a == c)) ? a : other;
 }
 
-/* Returns row y of the present scale before its filter: of the image at scale 0, else every second sample of the
- * previous filtered scale, copied to `line`. */
+/* Returns row y of the current scale before its filter. At scale 0, this is a row of the image. At other scales, it
+ * consists of every second sample of the filtered previous scale, copied to `line`. */
 static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
     if (!cambi->scale)
         return cambi->image.data + y * cambi->image.stride;
@@ -13012,7 +13016,7 @@ static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant
                                            const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
-        const uint32_t counted = (uint16_t)(row[x] - base); /* wraps around below base */
+        const uint32_t counted = (uint16_t)(row[x] - base); /* values below `base` wrap around */
         code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
     memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
@@ -13052,14 +13056,14 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
     }
 }
 
-/* Whether four codes are NOTHING, as most codes are. */
+/* Whether four consecutive codes are all NOTHING, which is the most frequent case. */
 static int vmafgpu__cambi_is_empty(const uint16_t *code) {
     uint64_t four;
     memcpy(&four, code, sizeof four);
     return four == UINT64_MAX;
 }
 
-/* Adds a row of codes to the histograms of its columns (step 1), or removes it (step -1). */
+/* Adds a row of codes to the histograms of its columns if step is 1, or removes it if step is -1. */
 static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
                                        int step) {
     for (int x = 0; x < count; x++) {
@@ -13099,7 +13103,7 @@ static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weight
     return best;
 }
 
-/* Converts a c-value to units of 2^-24; exact, as nonzero c-values are at least 0.5. */
+/* Converts a c-value to units of 2^-24. The result is exact, since nonzero c-values are at least 0.5. */
 static int64_t vmafgpu__cambi_units(float value) {
     return (int64_t)((double)value * 16777216.0);
 }
@@ -13109,7 +13113,8 @@ enum {
         (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
 };
 
-/* Adds the histograms of the columns of a window; `cell` is in the histogram of the leftmost column. */
+/* Adds up `span` counts of each column of a window. `cell` points to the first of these counts in the histogram of the
+ * leftmost column. */
 static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int window, int span, uint16_t *count) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP };
     memset(count, 0, sizeof(uint16_t) * (size_t)span);
@@ -13132,7 +13137,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     size_t found = band->count[scale];
     int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
-    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size; /* outside columns stay empty */
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size; /* empty outside the picture */
     uint16_t count[VMAFGPU__CAMBI_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
@@ -13153,7 +13158,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
             }
             if (!cambi->counts[code[x]])
                 continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* leftmost of the window */
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost column */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
                 const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
@@ -13228,8 +13233,8 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* Returns the upper sixteen bits of the c-value of rank *rank (the largest has rank 1); sets *rank to its rank among
- * the values with these bits. */
+/* Returns the upper sixteen bits of the c-value of rank *rank, where the largest c-value has rank 1. Sets *rank to the
+ * rank of that c-value among all c-values with the same upper bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
     enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
     uint32_t(*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
@@ -13239,7 +13244,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
         for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has an entry of its own */
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has its own entry */
             histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
     }
@@ -13253,8 +13258,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
     return digit - 1 + VMAFGPU__CAMBI_LOWEST;
 }
 
-/* Returns the sum of the values from `high` on, in units of 2^-24. Appends values from `low` on and below `high` to
- * `alike`. */
+/* Returns the sum of all values >= `high`, in units of 2^-24. Appends all values >= `low` and < `high` to `alike`. */
 static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
                                                size_t *alike_count) {
     int64_t sum = 0;
@@ -13295,10 +13299,10 @@ static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
     return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
 }
 
-/* Returns the sum of the `top` largest c-values of a scale with more c-values. Overwrites the lists. */
+/* Returns the sum of the `top` largest c-values of a scale that has more than `top` c-values. Overwrites the lists. */
 static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
     const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
-    float *alike = v->cambi->values[scale]; /* the front of the lists, which has been read by then */
+    float *alike = v->cambi->values[scale]; /* the start of the lists, which is read before it is overwritten */
     size_t alike_count = 0;
     int64_t sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
@@ -13310,8 +13314,8 @@ static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) 
     return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
 }
 
-/* Moves the `top` largest of n values to the front, in exactly the order of libvmaf: Hoare's selection around the value
- * at `top`. */
+/* Moves the `top` largest of n values to the front, in exactly the same order as libvmaf. Uses Hoare's selection
+ * algorithm with the value at index `top` as the pivot. */
 static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     int64_t left = 0, right = n - 1;
     while (top < n && left < right) {
@@ -13335,8 +13339,8 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* Computes sums of 2^29 or more. With 24 fractional bits they do not fit a double, and libvmaf, which adds in double
- * precision, rounds; this function performs the same additions in the same order. The result is still a multiple of
+/* Computes sums of 2^29 or more. With 24 fractional bits, they do not fit in a double. libvmaf adds in double precision
+ * and therefore rounds; this function performs the same additions in the same order. The result is still a multiple of
  * 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
@@ -13382,7 +13386,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* the row below the picture */
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* the row below the picture is NOTHING */
         memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
                0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
@@ -13395,10 +13399,10 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     return result;
 }
 
-/* ---- heat maps: the c-values of all samples, at their positions, on a scale of 16 bits ---- */
+/* ---- heat maps: c-values of all samples, scaled to 16 bits, at the positions of the samples ---- */
 
-/* Converts the c-values of a scale to words, at the front of the same memory. Values above the end of the scale wrap,
- * as in libvmaf on x86. They exceed it by less than 1 %, if the end was rounded down. */
+/* Converts the c-values of a scale to words, which overwrite the start of the same memory. Results above 65535 wrap
+ * around, as in libvmaf on x86. They exceed 65535 only if `most` was rounded down, and then by less than 1 %. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
@@ -13420,7 +13424,7 @@ static int vmafgpu__wants_heatmaps(const vmafgpu *v, int variant) {
     return 0;
 }
 
-/* Computes the heat maps of the present picture, which has been scored, and passes them to config.on_heatmap. */
+/* Computes the heat maps of the current picture, which must have been scored, and passes them to config.on_heatmap. */
 static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
     vmafgpu__cambi *cambi = v->cambi;
     const vmafgpu__cambi_picture *p = cambi->picture;
@@ -13465,7 +13469,8 @@ static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair
 
 /* ---- from sums to columns ---- */
 
-/* Returns CAMBI of one picture: the weighted averages of the scales, where the finest scale has the largest weight. */
+/* Returns the CAMBI score of a picture: a weighted sum over the scales, in which the finest scale has the largest
+ * weight. */
 static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int which, const vmafgpu__cambi_sums *sums) {
     const vmafgpu__cambi_picture *p = &variant->picture[which];
     double score = 0;
@@ -13541,12 +13546,13 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_strip      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
-/* The functions on rows do the same as the scalar ones, for 8, 16 or 32 samples at a time. Counting computes the same
- * integers differently: for each value and each column of a strip it keeps the count in the whole window around the
- * column. From row to row, counts only change through columns in which the sample that enters differs from the sample
- * that leaves. Neighbouring columns with the same value form a run, which adds to each column within reach the number
- * of samples in the window of that column. Where the entering and the leaving row are equal, nothing has to be done. A
- * register of samples then loads the counts of adjacent columns, once for each value that occurs in it.
+/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting computes the
+ * same integers in a different way. For each value and each column of a strip, it stores the count in the whole window
+ * around the column. When the windows move down by one row, one row enters them and one row leaves them. The counts
+ * change only through columns in which these two rows differ. Neighbouring columns with the same value form a run. A
+ * run changes the counts of all columns within reach. The change of a count is the number of samples of the run that
+ * are in the window of the column. For the c-values of a register of samples, the counts of adjacent columns are
+ * loaded, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -13673,8 +13679,9 @@ static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const
 static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
-/* Adds the samples first..last of a row to the counts of a value in columns 0..w-1 of a strip, or subtracts them. The
- * number of samples within reach of a column is limited by the start of the run, its end, its length and the window. */
+/* Adds the run of samples first..last of a row to the counts of one value in columns 0..w - 1 of a strip, or subtracts
+ * the run if leaves_window is set. The start, the end and the length of the run, and the window, each limit the change
+ * of a count. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -13695,15 +13702,15 @@ VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, i
 
 typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
-    uint16_t *counts; /* counts of code 0 */
-    ptrdiff_t pitch;  /* elements from code to code */
-    int x0, w, reach; /* first column, columns */
-    int left, right;  /* columns of the picture within reach */
-    int found;        /* c-values above 0 */
+    uint16_t *counts; /* counts of code 0; those of the other codes follow */
+    ptrdiff_t pitch;  /* elements from the counts of one code to those of the next */
+    int x0, w, reach; /* first column of the strip; number of columns */
+    int left, right;  /* first column of the picture within reach; end of these columns */
+    int found;        /* number of c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
 
-/* A run of samples of one row; none if first < 0. */
+/* A run of equal samples that has not ended. There is no such run if first < 0. */
 typedef struct vmafgpu__cambi_open_run {
     int first, code;
 } vmafgpu__cambi_open_run;
@@ -13715,8 +13722,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const v
                            leaves_window);
 }
 
-/* Processes runs that begin at `starts` and end before the next of `places`; lanes count from column x on. A run that
- * does not end stays open. */
+/* Processes the runs that begin at the lanes set in `starts`. Each run ends before the next lane set in `places`. Lane
+ * 0 is column x. A run that does not end in this register stays open. */
 VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                          int leaves_window) {
@@ -13737,12 +13744,13 @@ VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu_
     }
 }
 
-/* Updates the counts for a row that enters the windows and one that leaves them, where the rows differ. */
+/* Updates the counts for a row that enters the windows and a row that leaves them, in the columns in which they
+ * differ. */
 static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
     const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     vmafgpu__cambi_open_run in = { -1, 0 }, out = { -1, 0 };
-    vmafgpu__v_lanes before = 0; /* bit of the first lane: whether the column before x differs */
+    vmafgpu__v_lanes before = 0; /* bit of the first lane: set if the rows differ in the column before x */
     for (int x = s->left; x < s->right; x += LANES) {
         const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
         vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
@@ -13763,7 +13771,8 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
     vmafgpu__cambi_close(s, &out, s->right, 1);
 }
 
-/* Computes the c-values of a register of samples as floats, in the order of unpacked lanes (see cambi_order). */
+/* Computes the c-values of a register of samples as floats, in the order of unpacked lanes; see
+ * vmafgpu__cambi_order(). */
 VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x, vmafgpu__v codes,
                                            vmafgpu__v_lanes todo, vmafgpu__v *value) {
     const vmafgpu__cambi *cambi = s->cambi;
@@ -13792,7 +13801,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
                 const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
                 const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
                 const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
-                /* No value is negative, so their bits sort like the values. */
+                /* No value is negative, so floats compare like their bits. */
                 value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
             }
         }
@@ -13807,8 +13816,8 @@ VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     return (int64_t)(sum * 16777216.0);
 }
 
-/* Writes the c-values of a register of samples in the order of the samples: blocks of four alternate between the
- * registers. */
+/* Writes the c-values of a register of samples in the order of the samples. The two registers contain alternate blocks
+ * of four samples. */
 VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
     float half[2][VMAFGPU__V_WORDS];
     vmafgpu__v_store(half[0], value[0]);
@@ -13817,8 +13826,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
         memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
 }
 
-/* Computes the c-values of a row. Writes them to `place`, or if that is NULL appends whole registers, which may contain
- * zeros, to `list`. Returns the number of values appended. */
+/* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends whole registers, which may
+ * contain zeros, to `list` instead. Returns the number of values appended. */
 static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
@@ -13853,8 +13862,8 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
     return (size_t)(at - list);
 }
 
-/* Implements strip(). The sum of a strip is exact below 2^29. Larger sums may be rounded and are not used; rounding
- * does not make them less than 2^29. */
+/* Implements strip(). The sum of a strip is exact if it is below 2^29. Larger sums may be rounded, but never to less
+ * than 2^29; they are not used. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13889,10 +13898,10 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
 }
 
-/* Implements sum_above(). The bits of non-negative floats sort like the values. */
+/* Implements sum_above(). Non-negative floats compare in the same order as their bits. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
-    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each is below 2^15, so the sum is exact */
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each value is below 2^15, so the sum is exact */
     const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
     const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
     const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
@@ -13907,7 +13916,7 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
             part =
                 vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
             if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
-                float copy[VMAFGPU__V_WORDS]; /* `alike` may overlap values that were read */
+                float copy[VMAFGPU__V_WORDS]; /* `alike` may overlap values that have been read */
                 vmafgpu__v_store(copy, value);
                 for (int i = 0; i < VMAFGPU__V_WORDS; i++)
                     if (copy[i] >= low && copy[i] < high)
@@ -13929,15 +13938,15 @@ static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per picture of a variant eight launches, in order ---- */
+/* ---- on a GPU: eight launches for each picture of a variant, in order ---- */
 
 typedef enum vmafgpu__cambi_kernel {
     VMAFGPU__CAMBI_PREPARE_8 = 0,
     VMAFGPU__CAMBI_PREPARE_16,
     VMAFGPU__CAMBI_SHRINK,
-    VMAFGPU__CAMBI_COUNT_4, /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4, /* for four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
     VMAFGPU__CAMBI_COUNT_4_WIDE,
-    VMAFGPU__CAMBI_COUNT, /* any contrasts */
+    VMAFGPU__CAMBI_COUNT, /* for any number of contrasts */
     VMAFGPU__CAMBI_SELECT,
     VMAFGPU__CAMBI_ORDER,
     VMAFGPU__CAMBI_KERNELS
@@ -13979,7 +13988,7 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
         out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
     }
     out.found = out.size;
-    out.histograms = out.found + 64; /* so far behind the counts that no launch writes a line that it reads */
+    out.histograms = out.found + 64; /* far enough away that no launch reads and writes the same cache line */
     out.cleared = (uint32_t)(out.histograms - out.found +
                              (size_t)VMAFGPU__CAMBI_SCALES * VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS *
                                  sizeof(uint32_t));
@@ -13987,9 +13996,9 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
     return out;
 }
 
-/* Sets the fields that depend on the options only. If centres is 0, no c-value can be above 0. A histogram contains the
- * codes of a pass and their surroundings, in whole words from any byte on. Its number of words is odd, so that
- * neighbouring histograms use different banks of shared memory. */
+/* Sets the fields that depend only on the options. If `centres` is then 0, no c-value can be above 0. A histogram has
+ * space for the codes of a pass and their surroundings, which can begin at any byte of a word. Its number of words is
+ * odd, so that adjacent histograms are in different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -14006,8 +14015,9 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
-/* Fills the launch for a picture of variant `index` of the plan; the caller sets batch, tables and `pass`. Returns 0 if
- * no c-value, and therefore no sum, can be above 0. `scratch`: device memory of the first pair. */
+/* Fills the launch for picture `image` of variant `index` of the plan. out->batch must already be set; the caller sets
+ * the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no c-value, and
+ * therefore no sum, can be above 0. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -14095,7 +14105,7 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* Returns the bytes per pair; pictures and variants use the memory in turn. */
+/* Returns the number of bytes of scratch per pair. All pictures and variants use the same memory, one after another. */
 static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
@@ -14108,13 +14118,13 @@ static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *contex
 }
 
 typedef struct vmafgpu__cambi_tables {
-    size_t weights;     /* of the variant */
-    size_t column, row; /* of the picture, if its size differs from that of frames */
-    size_t size;        /* up to and including this picture */
+    size_t weights;     /* offset of the weights of the variant */
+    size_t column, row; /* offsets of the source positions of columns and rows */
+    size_t size;        /* bytes of all tables up to the last one of this picture */
 } vmafgpu__cambi_tables;
 
-/* Returns the layout of the tables. The reciprocals come first. Then the tables of the pictures follow in order, each
- * with the weights of its variant. */
+/* Returns the layout of the tables. The reciprocals come first. They are followed by the tables of the pictures in
+ * order, each with the weights of its variant. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -14154,7 +14164,7 @@ static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
     return plan->cambi_variants > 0;
 }
 
-/* Returns the name of a kernel. Functions are numbered by vmafgpu__cambi_kernel. */
+/* Returns the name of a kernel, or NULL if it is not used. `kernel` is a vmafgpu__cambi_kernel. */
 static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *context, int kernel) {
     int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(context) || kernel == VMAFGPU__CAMBI_SHRINK ||
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
@@ -14255,37 +14265,37 @@ VMAFGPU__COLD_END
  * >>speed                                        speed_chroma: entropy, float
  * ================================================================================================
  * Follows speed.c of libvmaf.
- * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
- * covariance matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of
- * a block follows from both. The score is the mean absolute difference of the weighted entropies of reference and
- * distorted. The result depends on the rounding of every operation, so the order of operations, including sequential
- * sums, is part of the definition. Some loops are interchanged, but each element still undergoes the same operations
- * in the same order.
+ * A plane is low-pass filtered and reduced to a sixteenth of its width and height. Then its local mean is subtracted.
+ * The covariance matrix of its 5x5 blocks yields eigenvalues, and the inverse of the matrix yields a variance for each
+ * block. The entropy of a block is computed from the eigenvalues and this variance. The score is the mean absolute
+ * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
+ * the rounding of every operation, so the order of operations, including that of sequential sums, is part of the
+ * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also defined if the feature is left out ---- */
 
-/* Scores of the chroma planes, in float. The order of the operations is part of their definition. */
+/* Scores of the chroma planes, in float. */
 typedef struct vmafgpu__speed_sums {
-    float score[2];      /* u, v */
-    int32_t singular[2]; /* there is no score: a covariance matrix is singular */
+    float score[2];      /* scores of u and v */
+    int32_t singular[2]; /* 1: a covariance matrix is singular, so there is no score */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
 
 typedef struct vmafgpu__speed_variant {
-    int width, height;               /* of a chroma plane */
-    int scaled_width, scaled_height; /* after the prescale */
-    int resampled, method;           /* whether the prescale changes the size; its interpolation method */
-    int columns, rows;               /* of the plane after the low-pass: a sixteenth of the scaled size */
+    int width, height;               /* size of a chroma plane */
+    int scaled_width, scaled_height; /* size after the prescale */
+    int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
+    int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
     int reach, local_reach;                      /* taps on either side of the centre */
-    float taps[VMAFGPU__SPEED_TAPS];             /* of the low-pass */
-    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* of the local mean */
+    float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
+    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
-    float base;                                  /* entropy of noise alone */
+    float base;                                  /* entropy of the noise alone */
     int weighting;
 } vmafgpu__speed_variant;
 
@@ -14305,26 +14315,26 @@ static const vmafgpu__column vmafgpu__speed_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Returns an upper bound of (sqrt(sum(sample^2)) + |mean| sqrt(n))^2 for a window of n samples. It holds because
+/* Returns an upper bound on (sqrt(sum(sample^2)) + |mean| sqrt(n))^2 for a window of n samples. The bound holds because
  * (a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2, here with t = 1/64. */
 VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns a bound of the difference between this sum and that of libvmaf, for one covariance and windows of w x h
- * samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives the sum from sums
- * of plain products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most
- * half the sum of both spreads.
- *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
- *   since terms of T - |sum| at most cancel.
- *   This code: products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
+/* Returns a bound on the difference between `sum`, the sum for one covariance, and the sum that libvmaf computes, for
+ * windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives
+ * `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T = sum(m_p
+ * m_q), which is at most half the sum of both spreads.
+ *   libvmaf: three roundings per term, together at most 3 u T, then one rounding per partial sum. No partial sum is
+ *   larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
+ *   This code: the products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
-/* Computes the weights of two entropies from the variances. The sum 1 + variance is in double precision in the modes
- * that mix both variances, and in float otherwise. */
+/* Computes the weights of two entropies from the variances. In the modes that combine both variances, 1 + variance is
+ * computed in double precision, otherwise in float. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
                                         double *d) {
     const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
@@ -14339,26 +14349,26 @@ VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distort
     *d = vmafgpu__log2(of_d, table);
 }
 
-/* Launch parameters of the kernels of a variant, in this order: low (low-pass), flat (subtracts the local mean),
- * covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
+/* Launch parameters of the kernels, which run in this order for each variant: low (low-pass), flat (subtracts the local
+ * mean), covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
 enum {
     VMAFGPU__SPEED_LOW_THREADS = 128,
-    VMAFGPU__SPEED_LOW_COLUMNS = 128, /* columns of a block at most */
+    VMAFGPU__SPEED_LOW_COLUMNS = 128, /* maximum number of columns per block */
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_STRIP = 20480, /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may go this far beyond a row */
+    VMAFGPU__SPEED_FLAT_STRIP = 20480, /* bytes of shared memory for a strip of rows, unless a single row takes more */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may extend this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry: plain sums */
+    VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry is for plain sums */
     VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
-    VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* of the two matrices that are reflected, side by side: 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group five and three of padding */
-    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need
-     * less. */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* pitch of two reflected matrices side by side, 25 columns each */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three more as padding */
+    /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
+     * The eigenvalues need less. */
     VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
                                     VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
                                     VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) *
@@ -14366,9 +14376,9 @@ enum {
     VMAFGPU__SPEED_QR_STEPS = 500,
     VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8, /* the logarithm table, which comes first */
     VMAFGPU__SPEED_ENTROPY_BLOCKS = 64,
-    VMAFGPU__SPEED_ENTROPY_THREADS = 320, /* 5 for each block of the plane */
+    VMAFGPU__SPEED_ENTROPY_THREADS = 320, /* 5 threads for each block of the plane */
     VMAFGPU__SPEED_SOLUTION = 32,         /* pitch of r and of solutions: PLACES floats, then zeros */
-    /* After the logarithm table: PLACES doubles per block, q, r, and the solution of each block. */
+    /* The logarithm table is followed by PLACES doubles per block, q, r, and the solution of each block. */
     VMAFGPU__SPEED_ENTROPY_SHARED = VMAFGPU__SPEED_LOG_SHARED +
                                     VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
                                     (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
@@ -14378,28 +14388,33 @@ enum {
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
 
-/* Returns the shared memory of low: one sum per column of a block and tap. */
+/* Returns the number of bytes of shared memory that the kernel low needs: one sum for each tap and each column of a
+ * block. */
 VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
     return block_columns * (2 * reach + 1) * 4;
 }
 
-/* Returns the number of samples in a strip of rows of flat. Only columns that belong to blocks count. */
+/* Returns the number of samples in a strip of rows that the kernel flat processes. Includes only columns that belong to
+ * blocks. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
     return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
-/* Returns the shared memory of flat: two bands, each followed by space for reads beyond its last row. */
+/* Returns the number of bytes of shared memory that the kernel flat needs: two bands, each followed by space for reads
+ * beyond its last row. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
     return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
-/* Returns the shared memory of covariance: per first row of a window, a double for each column of a chunk. */
+/* Returns the number of bytes of shared memory that the kernel covariance needs. For each of the rows in which a window
+ * can begin, there is a double for each column of a chunk. */
 VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Offset of an array in the scratch of a pair, and distance from one plane to the next, in floats. The planes are u of
- * the reference and of the distorted frame, then v of both. */
+/* Place of an array in the scratch of a pair: offset of the first plane, and distance from one plane to the next, in
+ * floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the distorted
+ * frame. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
 } vmafgpu__speed_part;
@@ -14408,23 +14423,24 @@ typedef struct vmafgpu__speed_scratch {
     uint64_t size; /* in bytes */
     vmafgpu__speed_part low, flat, means;
     vmafgpu__speed_part sums;              /* doubles, one per distance and place */
-    vmafgpu__speed_part eigenvalues, q, r; /* after the eigenvalues: whether one is not positive; after q: whether
-                                               the diagonal of r contains a 0 */
+    vmafgpu__speed_part eigenvalues, q, r; /* the eigenvalues are followed by a flag: one of them is not positive;
+                                               q is followed by a flag: the diagonal of r contains a 0 */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
-/* Parameters of check and low: the samples, the prescale and the low-pass. */
+/* Parameters of the kernels check and low: the samples, the prescale and the low-pass. */
 typedef struct vmafgpu__speed_low_launch {
-    float *scratch; /* of the first pair */
+    float *scratch; /* scratch of the first pair */
     vmafgpu__speed_scratch layout;
-    uint32_t *illegal;              /* [pairs] */
+    uint32_t *illegal;              /* one per pair */
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
-                                               half, the bits of a float weight in the high half; NULL: no prescale */
-    int32_t sources, has_weights;   /* has_weights: divide by the sum of the weights, which is not 1 */
-    int32_t width, height;          /* of the plane */
+                                               half, the bits of a float weight in the high half; NULL if there is no
+                                               prescale */
+    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;              /* bits of a word that must be 0; 0 if all words are valid */
     float unit;
     float taps[VMAFGPU__SPEED_TAPS];
@@ -14432,14 +14448,14 @@ typedef struct vmafgpu__speed_low_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are
- * planar. */
+/* Returns the byte offset of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if the planes are not
+ * interleaved. */
 VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
 
-/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads
- * begin at the start of an interleaved pair, so they stay within the samples. */
+/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Reads of
+ * interleaved samples begin with a whole pair, so they stay within the samples. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data,
                                        int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
@@ -14447,22 +14463,22 @@ VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, 
            (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
 }
 
-/* Parameters of the kernels after low. */
+/* Parameters of the kernels that follow low. */
 typedef struct vmafgpu__speed_launch {
     float *scratch;
     vmafgpu__speed_scratch layout;
-    struct vmafgpu__sums *sums; /* [pairs] */
-    uint32_t pairs;             /* bit set: the pair has a distorted frame */
+    struct vmafgpu__sums *sums; /* one per pair */
+    uint32_t pairs;             /* bit i is set if pair i has a distorted frame */
     int32_t variant;
     int32_t columns, rows, blocks_across, blocks_down;
-    int32_t strip_rows;    /* rows per strip of flat */
-    int32_t chunk_columns; /* columns per chunk of covariance */
+    int32_t strip_rows;    /* rows per strip of the kernel flat */
+    int32_t chunk_columns; /* columns per chunk of the kernel covariance */
     int32_t local_reach;
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float noise, base;
     int32_t weighting;
     const void *log_table; /* vmafgpu__log2_table */
-    double *words;         /* of the first pair: receives the only score; NULL: store scores in sums */
+    double *words;         /* words of the first pair for its only score; NULL if scores are stored in sums */
     int32_t word_stride;
 } vmafgpu__speed_launch;
 
@@ -14471,7 +14487,7 @@ typedef struct vmafgpu__speed_launch {
 
 /* ---- on the CPU ---- */
 
-/* Options of both features. Their indices are the same in both. */
+/* Options of speed_chroma and speed_temporal, which have the same indices in both. */
 #define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
     X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
     X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
@@ -14489,11 +14505,11 @@ static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, /* rows and columns of the matrices... */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, /* rows or columns of the matrices... */
     VMAFGPU__SPEED_PITCH = 32, /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
-    VMAFGPU__SPEED_PLANES = 4 /* u and v, of the reference and of the distorted frame, at most */
+    VMAFGPU__SPEED_PLANES = 4 /* maximum number: u and v of the reference and of the distorted frame */
 };
 
 typedef struct vmafgpu__speed_matrix {
@@ -14511,25 +14527,25 @@ typedef struct vmafgpu__speed_between {
     float *weight[2];
 } vmafgpu__speed_between;
 
-/* Rows are padded to a multiple of CHUNK for vector code. */
+/* A plane. Rows are padded to a multiple of CHUNK for vector code. */
 typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
-    float *low;          /* after the low-pass; later without the local mean */
-    float *means;        /* local means, of the same size */
-    float *line;         /* of local means down the columns, with margins */
+    float *low;          /* the low-passed plane; later, without the local mean */
+    float *means;        /* local means; same size as `low` */
+    float *line;         /* a row of sums down the columns for the local means, with margins */
     double *wide, *ones; /* `low` in double precision; a row of ones */
-    double *column_sums; /* EDGE + 1 rows */
+    double *column_sums; /* EDGE + 1 rows of column sums */
     float *samples;      /* one row per place in a block, one column per block */
     float *solution;
-    float *variance, *entropy; /* per block */
+    float *variance, *entropy; /* one value per block */
     int singular;
 } vmafgpu__speed_plane;
 
-/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded
- * width. */
+/* Functions for rows and matrices, in plain C here and as vector code in >>levels. They may read and write up to the
+ * padded width. */
 typedef struct vmafgpu__speed_functions {
-    /* Converts samples of one or two bytes that are `step` bytes apart to floats, scaled to 8 bits, less 128. Returns
-     * the OR of all words. */
+    /* Converts samples of one or two bytes that are `step` bytes apart to floats: scales them to 8 bits and subtracts
+     * 128. Returns the bitwise OR of all samples. */
     uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
     /* Computes (a - b) * unit from bytes or, if `wide`, from words, which need not be aligned. */
     void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
@@ -14538,28 +14554,29 @@ typedef struct vmafgpu__speed_functions {
                      float *out);
     /* sum += tap * row */
     void (*add_row)(float *sum, const float *row, float tap, int w);
-    /* Computes the sum of the w x h window that begins at each place of a block, sample by sample. */
+    /* For each place in a block, computes the sum of the w x h window that begins there, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
-    /* Sums products down each column, for windows of h rows that begin at rows 0..places-1, and writes one row of `out`
-     * per window. Rows that all windows share are added first, from EDGE on; then the rows above, upwards; then the
-     * rows below. The products are exact, so fusing them does not change the result. */
+    /* Sums products down each column, for windows of h rows that begin at rows 0..places - 1. Writes a row of `out` for
+     * each window. Rows that all windows share are added first, from row EDGE on. Then the rows above them are added,
+     * upwards, then the rows below them. The products are exact, so fused operations do not change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Computes rows from `first` on of out = a * b. Rows and columns of a before `first` are those of the identity.
-     * Every element is a sum over k, ascending from `first`. */
+    /* Computes the rows of out = a * b from row `first` on. Rows and columns of `a` before `first` must be those of the
+     * identity matrix. Every element is a sum over k, in ascending order from `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* `apply` computes x = (tau * a) * v, and `rank_two` a -= x v' + v x', for a symmetric a, from index `top` on. */
+    /* For a symmetric a, from index `top` on: apply() computes x = (tau * a) * v; rank_two() computes a -= x v' + v
+     * x'. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
-    /* Solves r x = b for an upper triangular r. On entry x contains b. */
+    /* Solves r x = b for an upper triangular r. On entry, x contains b. */
     void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
-    /* Computes the mean of x * y over the rows, added from the first row on. */
+    /* Computes the means of x * y down each column, adding from the first row on. */
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE]; /* rows of the frame */
-    float *row, *sum;                       /* after the prescale; after the low-pass down the columns */
+    float *row, *sum;                       /* a row after the prescale; the same row after the vertical low-pass */
     int bad_row[VMAFGPU__SPEED_PLANES];     /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
@@ -14571,13 +14588,13 @@ typedef struct vmafgpu__speed_change {
 struct vmafgpu__speed {
     const vmafgpu *v;
     const vmafgpu__speed_functions *functions;
-    unsigned char *work; /* memory that vmafgpu__speed_layout() divides for each variant */
+    unsigned char *work; /* memory that vmafgpu__speed_layout() lays out again for each variant */
     const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch; /* of planes such as `low`; of rows of blocks */
+    size_t pitch, block_pitch; /* pitch of planes such as `low`; pitch of arrays with one column per block */
     int planes;                /* 4 chroma planes, or 2 planes of luma differences */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_change change[2];
-    vmafgpu__speed_source *columns; /* of the prescale */
+    vmafgpu__speed_source *columns; /* source columns of the prescale */
     vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
     vmafgpu__speed_strip *strips;
@@ -14742,7 +14759,7 @@ static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b,
         row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
 }
 
-/* Converts a row of chroma of a frame. Returns a value other than 0 if a sample exceeds the bit depth. */
+/* Converts a row of a chroma plane. Returns a nonzero value if a sample exceeds the bit depth. */
 static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
                                         float *row) {
     const vmafgpu_config *c = &speed->v->config;
@@ -14754,7 +14771,8 @@ static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafg
     return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
 }
 
-/* Computes a row of luma differences from the previous frame, scaled to 8 bits. The differences are exact. */
+/* Computes a row of differences between the luma of this frame and that of the previous frame, scaled to 8 bits. The
+ * differences are exact. */
 static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y,
                                       float *row) {
     const vmafgpu_config *c = &speed->v->config;
@@ -14764,7 +14782,7 @@ static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu
                                  wide, 1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
 }
 
-/* Performs the additions of vmafgpu__speed_resample() for two rows and two columns, in the same order. */
+/* Performs the same additions as vmafgpu__speed_resample(), in the same order, for two rows and two columns. */
 static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
                                            const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
     for (int x = 0; x < w; x++) {
@@ -14776,7 +14794,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. Records the first row with an illegal sample in the strip. */
+/* Returns row y of a plane after the prescale. Stores in strip->bad_row the number of the first row of the frame with
+ * an illegal sample. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -14809,7 +14828,8 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* Low-passes a share of all planes, down the columns and then along the rows, only at the samples that are kept. */
+/* Applies the low-pass filter to one thread's share of all planes, first down the columns, then along the rows.
+ * Computes only the samples that are kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14841,7 +14861,7 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
     }
 }
 
-/* Subtracts the local mean, a small Gaussian, from every sample. */
+/* Subtracts from each sample the local mean, which is computed with a small Gaussian filter. */
 static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_variant *x = speed->variant;
     const int w = x->columns, h = x->rows, reach = x->local_reach;
@@ -14870,11 +14890,11 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
 
 /* ---- covariance of the places in a block, over all positions of the block ----
  *
- * For two places at a distance of (dx, dy), the sum of products covers a window in the plane of products of samples at
- * that distance. There are 41 distances. For each of them the products are computed once, and their column sums are
- * shared by all windows. Products are exact, sums are in double precision, and the order of additions is the same in
- * all backends: down each column first the rows that all windows share, then the rows above, then the rows below; then
- * the same along the column sums.
+ * For two places in a block at a distance of (dx, dy), samples at that distance are multiplied, and the products in a
+ * window are summed. There are 41 distances. For each distance, the products are computed once, and all windows share
+ * their column sums. Products are exact, and sums are in double precision. The order of additions is the same in all
+ * backends. Down each column, the rows that all windows share are added first, then the rows above them, then the rows
+ * below them. The column sums of a window are then added in the same manner.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -14903,7 +14923,8 @@ static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, 
     }
 }
 
-/* Computes the sums of w columns that begin at each of the columns first..last, first >= 0, last <= EDGE. */
+/* For each of the columns first..last, computes the sum of the w column sums that begin there. Requires first >= 0 and
+ * last <= EDGE. */
 static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
     enum { EDGE = VMAFGPU__SPEED_EDGE };
     double core = 0, left[EDGE + 1], right = 0;
@@ -14920,7 +14941,7 @@ static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int
     }
 }
 
-/* Sums the products of a single window. Used if the windows are too small to have EDGE rows and columns in common. */
+/* Sums the products of a single window. Used if windows have fewer than EDGE rows or columns. */
 static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
                                        int h) {
     double sum = 0;
@@ -14930,9 +14951,9 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
     return sum;
 }
 
-/* Sums products of samples at distance (dx, dy): sum[y][x] is for the window that begins at column x, row y. Only
- * places for which the place at distance (dx, dy) is in the block, too, are written. Without `with_other`, sums
- * samples. */
+/* Sums products of samples at distance (dx, dy): sum[y][x] is the sum over the window that begins at column x, row y.
+ * Writes only those sums for which the place at distance (dx, dy) is also in the block. If with_other is 0, sums
+ * samples instead of products. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -14954,8 +14975,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in speed.c of
- * libvmaf. */
+/* Returns the sum for one covariance, with the same roundings and in the same order as in compute_cov_kernel_scalar()
+ * in speed.c of libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
     double sum = 0;
@@ -14965,8 +14986,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound allows
- * another float in libvmaf, the sum is computed again in the order of libvmaf. */
+/* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of their products. If the error
+ * bound does not exclude that libvmaf computes a different float, the sum is recomputed in the order of libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -15017,7 +15038,7 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
 
 /* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
 
-/* Replaces column i of the lower triangle by the vector of its Householder reflection. Returns the factor tau. */
+/* Replaces column i of the lower triangle with the vector of its Householder reflection. Returns the factor tau. */
 static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
     const int top = i + 1;
     float squares = 0;
@@ -15167,7 +15188,7 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
     }
 }
 
-/* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
+/* ---- solution of covariance * x = samples by a QR decomposition with whole matrices ---- */
 
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch,
                                            int w, float *VMAFGPU__RESTRICT out) {
@@ -15197,8 +15218,8 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must come from the diagonal of
- * the original matrix, not of z. Returns the length of the reflection vector. */
+/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must be set if the diagonal
+ * element of the original matrix, not of z, is negative. Returns the length of the reflection vector. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -15217,8 +15238,8 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* Stores the transposed orthogonal factor in w->q. Rows and columns before k of a reflection are those of the identity,
- * so products skip them, unless the reflection vector is NaN or 0. */
+/* Stores the transposed orthogonal factor in w->q. In reflection k, rows and columns before k are those of the identity
+ * matrix, so products skip them, unless the reflection vector is NaN or 0. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                          vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
@@ -15361,7 +15382,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
             speed->between.weight[k][i] = speed->columns[i].weight[k];
         }
     }
-    for (int k = 0; x->resampled && k < 2; k++) /* indices in the padding must be valid columns, too */
+    for (int k = 0; x->resampled && k < 2; k++) /* indices in the padding must also be valid columns */
         memset(speed->between.at[k] + x->scaled_width, 0,
                sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
@@ -15403,7 +15424,7 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
                        : s->singular[1] && !s->singular[0] ? u
                                                            : (float)((double)(u + v) / 2.0);
     (void)context, (void)position;
-    *out++ = (double)u < limit ? (double)u : limit; /* NaN yields the limit, too */
+    *out++ = (double)u < limit ? (double)u : limit; /* NaN also yields the limit */
     *out++ = (double)v < limit ? (double)v : limit;
     *out++ = (double)both < limit ? (double)both : limit;
 }
@@ -15425,8 +15446,8 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
 #define vmafgpu__speed_substitute  VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
 #define vmafgpu__speed_variances   VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
 
-/* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused
- * only if the product is exact.
+/* Each element undergoes the same operations in the same order as in plain C. A multiplication and an addition are
+ * fused only if the product is exact.
  */
 
 static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
@@ -15548,7 +15569,8 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Processes five rows at a time: enough independent sums to hide the latency of additions, and a divisor of SIDE. */
+/* Processes five rows at a time. That gives enough independent sums to hide the latency of additions, and five divides
+ * SIDE. */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -15642,12 +15664,12 @@ static const vmafgpu__speed_functions vmafgpu__speed_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant six launches in order, before them one that checks for illegal samples ---- */
+/* ---- on a GPU: six launches per variant, in order; before them, a launch that checks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
-    VMAFGPU__SPEED_CHECK_SCALED, /* with a prescale, these two replace CHECK and LOW */
+    VMAFGPU__SPEED_CHECK_SCALED, /* this kernel and the next replace CHECK and LOW if there is a prescale */
     VMAFGPU__SPEED_LOW_SCALED,
     VMAFGPU__SPEED_FLAT,
     VMAFGPU__SPEED_COVARIANCE,
@@ -15657,7 +15679,7 @@ typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_KERNELS
 } vmafgpu__speed_kernel;
 
-/* Returns the name of a kernel. step: bytes from one sample to the next. */
+/* Returns the name of a kernel. `step` is the number of bytes from one sample to the next. */
 static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
         "vmafgpu_speed_check",      "vmafgpu_speed_low_1",   "vmafgpu_speed_check_scaled",
@@ -15702,8 +15724,8 @@ static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int cou
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of
- * entries. */
+/* Writes the tables of the prescale, for columns and then for rows. Writes nothing if `out` is NULL. Returns the number
+ * of entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -15721,7 +15743,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of low. It is smaller if each tap along the row takes a thread. */
+/* Returns the number of columns per block of the kernel low. It is smaller if the kernel uses one thread for each
+ * horizontal tap. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -15774,7 +15797,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     return out;
 }
 
-/* Fills the parameters of check and low except chroma. `tables`: of this variant; ignored without a prescale. */
+/* Fills the parameters of the kernels check and low, except `chroma`. `tables` contains the tables of this variant; it
+ * is ignored if there is no prescale. */
 static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
                                     const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
                                     uint32_t *illegal) {
@@ -15800,7 +15824,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     memcpy(out->taps, x->taps, sizeof out->taps);
 }
 
-/* Whether low itself detects all illegal words. */
+/* Whether the kernel low itself detects all illegal words. */
 static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
@@ -15845,7 +15869,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* Returns the bytes per pair. The variants run one after another and share the memory. */
+/* Returns the number of bytes of scratch per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -15949,8 +15973,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed temporal                               entropy of luma changes, float
  * ================================================================================================
- * Follows speed.c of libvmaf. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
- * reference and in the distorted clip.
+ * Follows speed.c of libvmaf. Scores two planes in the same way as speed_chroma: the differences between the luma of
+ * the current and the previous frame, in the reference and in the distorted clip.
  * Parts: on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -15974,7 +15998,7 @@ static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTION
         VMAFGPU__LAST_OPTION,
 };
 
-/* State of an extractor. It is followed by the luma of the previous frames: reference, then distorted. */
+/* State of an extractor. In memory, it is followed by the luma of the previous frames: reference, then distorted. */
 typedef struct vmafgpu__speed_past {
     vmafgpu__speed_variant variant;
 } vmafgpu__speed_past;
@@ -16104,7 +16128,8 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* Returns the variant for the kernels. They always read tables: without a prescale, these map each sample to itself. */
+/* Returns the variant for the kernels, which always read tables. Without a prescale, the tables map each sample to
+ * itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c,
                                                                   const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
@@ -16119,8 +16144,8 @@ static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmaf
     return vmafgpu__speed_scratch_of(&x).size;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes them
- * unless out is NULL. */
+/* Returns the number of table entries that precede those of extractor `e`, or the total number if `e` is NULL. Writes
+ * these entries unless `out` is NULL. */
 static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
@@ -16236,14 +16261,14 @@ VMAFGPU__COLD_END
  * >>floats                                       code shared by the float features
  * ================================================================================================
  * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
- * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
- * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
- * several rows at a time, and keeps the order of additions within each sum.
+ * its terms in the order of the taps. A picture is summed along each row from left to right; then the row sums are
+ * added from top to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels
+ * together, or sums several rows at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-/* Returns the factor that scales samples to 8 bits; white is 255 plus a fraction if the bit depth is larger. */
+/* Returns the factor that scales samples to 8 bits. At higher bit depths, white becomes 255 plus a fraction. */
 static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
     return 1.0f / (float)(1 << (c->bit_depth - 8));
 }
@@ -16256,18 +16281,19 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 /* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise; /* minimum reference variance that carries information; maximum gain (egl);
-                                              below `noise`, the loss per distorted variance */
+    float noise, gain, from_noise; /* noise: minimum reference variance that carries information;
+                                              gain: maximum gain (egl); from_noise: loss per unit of distorted
+                                              variance if the reference variance is below `noise` */
     double noise_variance;
-    int is_plain; /* noise_variance is 2 */
+    int is_plain; /* noise_variance is exactly 2 */
 } vmafgpu__float_vif_limits;
 
-/* Kernels that smooth pictures down the columns, then along the rows. Each thread processes a column of the input of
- * its block. */
+/* Launch parameters of kernels that smooth pictures, first down the columns, then along the rows. Each thread processes
+ * one column of the input of its block. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,   /* of the output of a block */
-    VMAFGPU__BLUR_REACH = 32, /* taps on either side, at most */
+    VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
+    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
@@ -16279,40 +16305,41 @@ VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
 
 typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t input[2]; /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t output[2];
-    int32_t bytes; /* of a sample of the frame; 4: the pictures are planes of floats */
-    float unit;    /* factor of integer samples */
+    int32_t bytes; /* bytes per sample of the frame; 4 if the pictures are planes of floats */
+    float unit;    /* factor for integer samples */
     int32_t width, height, input_pitch, output_pitch; /* pitches in floats */
     int32_t reach;
-    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and behind */
+    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and after */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;    /* of smaller pictures: two entries per column and row, see
+    const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
                                                vmafgpu__float_planes_launch */
-    int32_t small_width, small_height; /* of smaller pictures */
+    int32_t small_width, small_height; /* size of smaller pictures */
 } vmafgpu__blur_launch;
 
-/* Converts pictures to planes of floats, resized or from chroma. Block y is a row, block z a picture of a pair. */
+/* Launch parameters of a kernel that converts luma or chroma to planes of floats and may resize them. Block index y is
+ * a row, block index z a picture of a pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t output[2];             /* offsets in scratch */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
-    uint32_t *illegal;              /* [pairs] */
-    int32_t sources, has_weights;   /* has_weights: divide by the sum of the weights, which is not 1 */
-    int32_t width, height, pitch;   /* of the output; pitch in floats */
-    int32_t bytes, step, shift;     /* bytes of a sample; bytes from one sample to the next */
+    uint32_t *illegal;              /* one per pair */
+    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
+    int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */
     float unit;
     struct {
         const void *data;
         int64_t pitch;
-    } source[VMAFGPU__MAX_BATCH][2]; /* data NULL: there is no picture */
+    } source[VMAFGPU__MAX_BATCH][2]; /* data is NULL if there is no picture */
 } vmafgpu__float_planes_launch;
 
 #endif
@@ -16321,19 +16348,19 @@ typedef struct vmafgpu__float_planes_launch {
 /* ---- on the CPU ---- */
 
 enum {
-    VMAFGPU__FLOAT_ROWS = 4,     /* rows that are processed together */
+    VMAFGPU__FLOAT_ROWS = 4,     /* rows processed together */
     VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side */
-    VMAFGPU__FLOAT_VIF_MEANS = 5 /* of r, d, r r, d d, r d */
+    VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d, r r, d d, r d */
 };
 
-/* Functions for rows: in plain C here, with vectors in >>levels. They process rows of floats up to the padded width.
- * Filters along a row also read its margins. */
+/* Functions for rows, in plain C here and as vector code in >>levels. They process rows of floats up to the padded
+ * width. Horizontal filters also read the margins of a row. */
 typedef struct vmafgpu__floats_functions {
-    /* Converts packed samples: sample * unit - 128. */
+    /* Converts packed samples to floats: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
     /* Computes the sum of taps[k] * rows[k] over k. */
     void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
-    /* Computes FLOAT_ROWS such sums; each starts one row below the previous one. */
+    /* Computes FLOAT_ROWS rows of such sums. Each row of sums starts one row below the previous one. */
     void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
     /* |a - b| */
     void (*differ)(const float *a, const float *b, int w, float *out);
@@ -16372,7 +16399,7 @@ static float vmafgpu__float_sum(const float *values, int count) {
     return sum;
 }
 
-/* Mirrors a row at its edges into its margins. */
+/* Fills the margins of a row by mirroring it at its edges. */
 static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     for (int k = 1; k <= reach; k++) {
         line[-k] = line[k];
@@ -16445,7 +16472,7 @@ static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
 #define vmafgpu__float_differ     VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
 
 /* Each pixel undergoes the same operations in the same order as in plain C, except that some sums begin with their
- * first term instead of 0. Non-negative floats compare like their bits.
+ * first term instead of 0. Non-negative floats compare in the same order as their bits.
  */
 
 static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
@@ -16509,7 +16536,8 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps,
                                          int count, int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* Hides that these pointers are equal. Otherwise compilers keep the taps in registers and spill the sums. */
+    /* Hides from the compiler that these pointers are equal. Otherwise, it keeps the taps in registers and spills the
+     * sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
     __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
     vmafgpu__v sum[ROWS][SIDE], value[SIDE];
@@ -16532,7 +16560,7 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
     for (int i = 0; i < SIDE; i++)
         sum[r][i] = vmafgpu__v_zero();
-    /* First the rows above the lower sums, then the rows that all share, then those below the upper sums. */
+    /* First add the rows above those that all sums share, then the shared rows, then the rows below them. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -16599,8 +16627,8 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     launch->reach = reach;
 }
 
-/* Fills a launch that creates pictures of w x h from chroma or packed luma; the caller then sets out->source. `tables`
- * contains the entries of the columns, then those of the rows. */
+/* Fills a launch that creates w x h pictures from chroma or packed luma. The caller sets out->source later. `tables`
+ * contains the entries of the columns, followed by those of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h,
                                  const uint64_t *tables, uint64_t scratch_size, const uint64_t *output,
                                  vmafgpu__float_planes_launch *out) {
@@ -16649,7 +16677,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
- * Follows integer_psnr.c of libvmaf: sums of squared differences in integers, then PSNR in double precision.
+ * Follows integer_psnr.c of libvmaf: sums squared differences in integers, then computes PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16723,8 +16751,8 @@ typedef struct vmafgpu__psnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     int planes;
-    uint16_t *lines; /* two per thread */
-    size_t line;     /* words per line */
+    uint16_t *lines; /* two lines per thread */
+    size_t line;     /* number of words per line */
     uint64_t sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
@@ -16802,7 +16830,8 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Returns the aggregate of a plane. Planes that are not measured have no samples, which yields -inf, as in libvmaf. */
+/* Returns the aggregate PSNR of a plane. A plane that is not measured has no samples, which yields -inf, as in
+ * libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
@@ -16839,8 +16868,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 
-/* Implements row(). Squares of words are summed in 32 bits, the low and the high halves separately. They cannot
- * overflow within a stretch. */
+/* Implements row(). The low and the high halves of the squares of words are summed separately, in 32 bits. These sums
+ * cannot overflow within a stretch. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
     const vmafgpu__v half = vmafgpu__v_set32(0xffff);
@@ -16944,8 +16973,8 @@ VMAFGPU__COLD_END
  * >>float psnr                                   float_psnr and float_moment
  * ================================================================================================
  * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
- * of a power of two. The squares are rounded to float, and their sum is exact in any order while it is below 2^53
- * units. It can exceed that at 16 bits only; then the terms are added in the order of libvmaf.
+ * of a power of two. Their squares are rounded to float. The sum of squares is exact in any order as long as it is
+ * below 2^53 units. Only sums of 16-bit samples can exceed this; their terms are then added in the order of libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16968,14 +16997,15 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Writes the squares of some rows as floats, in the groups of vmafgpu__sequence_launch. */
+/* Launch parameters of a kernel that writes the squares of some rows as floats, in the groups of
+ * vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint32_t pairs;            /* bit set: process this pair */
-    int32_t kind;              /* squares of words: 0 differences, 1 reference, 2 distorted frame */
+    uint32_t pairs;            /* bit i is set if pair i must be processed */
+    int32_t kind;              /* words to square: 0 differences, 1 reference, 2 distorted frame */
     int32_t width, first, end; /* rows first .. end - 1 */
-    int32_t pitch;             /* floats from a term to the next one of the group */
+    int32_t pitch;             /* floats from one term to the next term of the same group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__square_terms_launch;
 
@@ -16985,8 +17015,8 @@ typedef struct vmafgpu__square_terms_launch {
 /* ---- on the CPU ---- */
 
 typedef struct vmafgpu__float_psnr_functions {
-    /* Adds the sum of row a to sums[0] and that of its squares to sums[1]. If b is not NULL, adds the squares of a - b
-     * to sums[1], and sums[0] is undefined. */
+    /* Adds the samples of row a to sums[0] and their squares to sums[1]. If b is not NULL, adds the squares of a - b to
+     * sums[1] instead; sums[0] is then undefined. */
     void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
 } vmafgpu__float_psnr_functions;
 
@@ -16994,8 +17024,8 @@ typedef struct vmafgpu__float_psnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     int is_moment;
-    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: of the reference, or of the difference; [2..3]: of
-                                                             the distorted frame. See float_psnr_functions.row */
+    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: sums of the reference, or of the differences; [2..3]: sums
+                                                             of the distorted frame. See float_psnr_functions.row */
 } vmafgpu__float_psnr_task;
 
 static uint64_t vmafgpu__float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -17018,7 +17048,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* Returns the sum of squares of words, or of their differences, in the order of libvmaf. */
+/* Returns the sum of the squares of words or, if b is not NULL, of their differences, in the order of libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -17168,7 +17198,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53, so that the sequential sum of libvmaf may be rounded. */
+/* Whether a sum of squares can reach 2^53; the sequential sum of libvmaf may then be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -17181,7 +17211,7 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context 
                                                                : NULL;
 }
 
-/* Returns the number of rows whose terms are stored at a time, and the number of their groups in *groups. */
+/* Returns the number of rows whose terms are stored at a time. Sets *groups to the number of groups of these rows. */
 static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
@@ -17229,8 +17259,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
     }
 }
 
-/* Computes the sums of luma and of its squares. The word after them has a bit for each sum that was recomputed as a
- * double. */
+/* Computes the sum of luma and the sum of its squares. The word after the sums has a bit for each sum that was
+ * recomputed as a double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -17240,7 +17270,7 @@ static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vma
             vmafgpu__gpu_float_psnr_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
-/* Requests that sums which libvmaf may have rounded are recomputed. */
+/* Marks the sums that libvmaf may have rounded. Returns whether any sum must be recomputed. */
 static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                              vmafgpu__value *words) {
     const int count = e->feature->measure->values;
@@ -17336,16 +17366,17 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ssim                                         float_ssim and float_ms_ssim
  * ================================================================================================
- * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Windows of 11x11 cover both pictures, their squares and
- * their product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a
- * row or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
- * quotients of a double and a float. The structure of a pixel is a float.
+ * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Weighted means over windows of 11x11 pixels are computed
+ * for both pictures, their squares and their product, in floats. Windows are summed along rows first, then down
+ * columns. Each product of a sample and a tap is rounded to float. The sum of a row or a column of a window is computed
+ * as a double and rounded to float once. The luminance and the contrast of a pixel are quotients of a double and a
+ * float; its structure is a float.
  *
- * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
- * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
- * unit in the last place per addition. If all doubles within that bound round to the same float, that float is
- * libvmaf's result. Otherwise the sum is uncertain: the picture is measured again and its terms are added in libvmaf's
- * order. Uncertain sums are rare.
+ * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
+ * rounds the quotient to float. Here, each lane and each thread has its own sum. The total differs from the sum of
+ * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
+ * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
+ * terms are added in the order of libvmaf. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17381,13 +17412,14 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
 /* ---- shared with kernels ---- */
 
 enum {
-    VMAFGPU__SSIM_SCALES = 5, /* of float_ms_ssim */
+    VMAFGPU__SSIM_SCALES = 5, /* scales of float_ms_ssim */
     VMAFGPU__SSIM_TAPS = 11,
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
 /* Sums over a picture. L, C and S are sums of the luminance, contrast and structure of each pixel. ALL is the sum of
- * their products. The sums named .._SIZE are of absolute values; luminance and contrast are positive and need none. */
+ * the products of these three. A sum named .._SIZE adds absolute values; luminance and contrast need no such sum, since
+ * they are positive. */
 enum {
     VMAFGPU__SSIM_ALL,
     VMAFGPU__SSIM_L,
@@ -17398,7 +17430,7 @@ enum {
     VMAFGPU__SSIM_SUMS
 };
 
-/* The taps of a window are symmetric; TAP5 is in the middle. */
+/* The taps of a window are symmetric; TAP5 is the middle one. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -17412,8 +17444,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
-/* Top left quarter, with the middle row and column, of the 9x9 low-pass filter between the scales of float_ms_ssim. The
- * filter is symmetric in rows and columns. */
+/* Top left quarter, including the middle row and column, of the 9x9 low-pass filter between the scales of
+ * float_ms_ssim. The filter is symmetric in rows and columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
     { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -17441,9 +17473,10 @@ enum {
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of an uncertain sum. Each term is rounded to a multiple of 2^(exponent - 52); `sum` is the sum of
- * the rounded terms, in units of 2^(exponent - 52). `ties` is the number of terms that were halfway between two
- * multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too large. */
+/* Sum of the terms of a row of windows, stored if the sum of the picture is uncertain. Each term is rounded to a
+ * multiple of 2^(exponent - 52); `sum` is the sum of the rounded terms, in units of 2^(exponent - 52). `ties` is the
+ * number of terms that were halfway between two multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too
+ * large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row {
     int64_t sum;
@@ -17452,30 +17485,30 @@ typedef struct vmafgpu__ssim_row {
 } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if bytes < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows, for ALL, then L, C, S */
-    int32_t bytes;                /* of a luma sample; 4: the pictures are planes of floats */
+    uint64_t rows;                /* offset in scratch of an ssim_row per row of windows: for ALL, then L, C, S */
+    int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
-    int32_t across, blocks;       /* blocks per row; total */
+    int32_t across, blocks;       /* blocks per row; total number of blocks */
     uint32_t wanted;              /* bit k is set if mean k (ALL, L, C, S) is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: sums ALL, L, C, S of each scale, then uncertain bits */
+    double *words; /* words of the first pair: ALL, L, C, S of each scale, then uncertain bits */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
     uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to keep uncertain */
-    uint32_t again;                      /* bit i is set if the terms of pair i are written; see the next members */
-    int32_t kind;                        /* of the sum: ALL, L, C, S */
-    int32_t strip, strip_end;            /* rows of windows */
-    uint64_t terms;                      /* offset in scratch of doubles, see vmafgpu__sequence_launch */
+    uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
+    int32_t kind;                        /* which sum: ALL, L, C or S */
+    int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
+    uint64_t terms;                      /* offset in scratch of the terms, as doubles; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
-    int32_t at;     /* the current scale of the kernels for windows and vmafgpu_ssim_halve */
-    int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
+    int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
+    int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -17502,11 +17535,11 @@ static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] 
 
 enum {
     VMAFGPU__SSIM_LANES = 32,
-    VMAFGPU__SSIM_TILE = 128, /* columns that are processed together */
+    VMAFGPU__SSIM_TILE = 128, /* columns processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile, and columns after it that windows cover */
-    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to add them in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim, so that the last scale has 11 pixels */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* columns that the windows of a tile cover */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to be added in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* minimum size for float_ms_ssim: the last scale has 11 pixels */
     VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
     VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
 };
@@ -17522,22 +17555,23 @@ typedef struct vmafgpu__ssim_functions {
     /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats. Writes 0 after the last
      * sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
-    /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
+    /* Sums the windows along a row, for PLANES planes, which are TILE floats apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* Sums the windows down the columns: replaces each of TAPS rows of sums by the sums of the windows that end in it.
-     * `sums` contains TAPS sums per column, of windows that have begun. */
+    /* Sums the windows down the columns: replaces each of TAPS rows of horizontal sums with the sums of the windows
+     * that end in that row. `sums` contains TAPS sums per column, for the windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to those of SUMS sums, of LANES lanes each, whose bits are set in `wanted`. The
-     * bits are either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if
-     * `terms` is not NULL; then all bits must be set. */
+    /* Adds the terms of `count` pixels to those of the SUMS sums whose bits are set in `wanted`. Each sum has LANES
+     * lanes. `wanted` contains either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. If
+     * `terms` is not NULL, also stores the terms; all bits must then be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* Splits a row into its even and its odd columns; the odd ones begin LINE floats after the even ones in `out`. */
+    /* Splits a row into its even and its odd columns. In `out`, the odd columns begin LINE floats after the even
+     * ones. */
     void (*split)(const float *row, int lanes, float *out);
-    /* Computes a row of the low-passed picture of half the size from nine split rows. */
+    /* Computes a row of the low-passed picture, which has half the size, from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
     /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
-     * row, even or odd, to the rows of sums that it contributes to. An even row starts the last one of these, sums[0].
-     * round() rounds a row of sums to float. */
+     * row to the rows of sums to which it contributes. An even row also starts the last row of sums, sums[0]. round()
+     * rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -17547,7 +17581,7 @@ typedef struct vmafgpu__ssim_functions {
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int w, h;
-    float *plane[2]; /* NULL for luma */
+    float *plane[2]; /* NULL if the picture is luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
@@ -17564,22 +17598,23 @@ typedef struct vmafgpu__ssim_thread_state {
 typedef struct vmafgpu__ssim_task {
     vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    int factor; /* by which luma is reduced for float_ssim */
+    int factor; /* factor by which luma is reduced for float_ssim */
     int scales;
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
-    unsigned wanted;           /* its sums to compute, as bits */
-    int is_strip, first;       /* if is_strip, only store the terms of the strip from row `first` on */
-    vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
+    unsigned wanted;           /* bits of the sums to compute at this scale */
+    int is_strip, first;       /* is_strip: store only the terms of the strip that begins with row `first` */
+    vmafgpu__ssim_terms terms; /* space for the terms of STRIP rows, terms_pitch columns each */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
-    double *columns;                    /* column sums, columns_count per thread */
+    double *columns;                    /* column sums: columns_count per thread */
     size_t columns_count;
 } vmafgpu__ssim_task;
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default, the smaller side becomes about 256; the factor is rounded as
+ * in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -17616,7 +17651,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written up to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -17653,14 +17688,14 @@ static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor
 
 /* ---- pictures at other scales ---- */
 
-/* Mirrors index i at the edges of n rows or columns; the edge itself is repeated. */
+/* Mirrors index i at the edges of n rows or columns, and repeats the edges themselves. */
 static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Computes a thread's share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor
- * samples. Columns are summed first. The column sums are exact: at any factor and depth they are below 256, and their
- * terms are multiples of 2^-45. */
+/* Computes one thread's share of the rows of the reduced pictures of float_ssim. Each pixel is the mean of factor x
+ * factor samples. Columns are summed first. The column sums are exact: at any factor and bit depth, they are below 256,
+ * and their terms are multiples of 2^-45. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -17692,7 +17727,7 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
 }
 
 /* Prefetches `count` columns of row y of picture i, if the row exists. Hardware prefetchers do not detect the access
- * pattern of tiles, since their rows are too far apart. */
+ * pattern, since the rows of a tile are too far apart. */
 static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
@@ -17706,8 +17741,8 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges. At most nine columns can be
- * outside. */
+/* Copies columns first..first + count - 1 of a row to `line`, mirroring the row at its edges. At most nine columns can
+ * be outside the picture. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int before = first < 0 ? -first : 0, start = first + before, last = first + count;
@@ -17725,9 +17760,9 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any depth the terms are multiples of 2^-43
- * and the sums are below 2^9. So each row, including mirrored rows, is filtered once for all output rows that it
- * contributes to. */
+/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any bit depth, the terms are multiples of
+ * 2^-43 and the sums are below 2^9. So each row, mirrored or not, is filtered only once, for all output rows to which
+ * it contributes. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
@@ -17737,7 +17772,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
     memset(state->halves, 0, sizeof state->halves);
     for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
-        /* `last` is the last output row that row y contributes to: its centre is at most four rows below. */
+        /* `last` is the last output row to which row y contributes: the centre of `last` is at most four rows below
+         * y. */
         const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
         double *sums[5];
         for (int k = 0; k < 5; k++)
@@ -17751,8 +17787,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes a thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in
- * libvmaf's order. */
+/* Computes one thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in the
+ * order of libvmaf. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17799,8 +17835,8 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const floa
     }
 }
 
-/* Sum k of a column belongs to the window that begins in row k. The window ends in the row before the next one reuses
- * sum k. */
+/* Sum k of a column belongs to the window that begins in row k. That window ends in the row before the next window
+ * reuses sum k. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
@@ -17835,8 +17871,8 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`,
- * or NULL. */
+/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`;
+ * it is NULL if the terms are not stored. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17886,7 +17922,7 @@ static void vmafgpu__ssim_part(void *arg, int index) {
 
 /* ---- from terms to means ---- */
 
-/* Adds all terms in libvmaf's order. */
+/* Adds all terms in the order of libvmaf. */
 static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     double all = 0, l = 0, c = 0, s = 0;
@@ -17914,22 +17950,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
- * libvmaf's sum. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and the
+ * sum of libvmaf. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* Computes the means ALL, L, C and S at the current scale. For `wanted` see vmafgpu__ssim_functions.compare; means
- * whose bit is not set are undefined. */
+/* Computes the means ALL, L, C and S at the current scale. For `wanted`, see vmafgpu__ssim_functions.compare. Means
+ * whose bits are not set are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* `steps` bounds the number of roundings. libvmaf adds n terms in a chain. Here each lane has a chain, and the sums
-     * of lanes and threads are added. The terms of ALL are rounded at most eight times, in libvmaf and here together.
-     * 1.01 covers the rounding of the bound. */
+    /* `steps` bounds the number of roundings. libvmaf adds n terms in one chain. Here, each lane adds its own chain,
+     * and the sums of lanes and threads are added at the end. Each term of ALL is rounded at most eight times, counting
+     * libvmaf and this code together. The factor 1.01 covers the rounding of the bound itself. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0; /* 2^53 */
@@ -17962,7 +17998,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* Computes the means ALL, L, C and S for float_ssim, and L, C and S at each scale for float_ms_ssim. */
+/* Computes the means ALL, L, C and S for float_ssim, or L, C and S of each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                  const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L,
@@ -18095,7 +18131,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* clang's header functions would require all target features of the command line */
+        __m256 root; /* clang's intrinsics require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -18115,7 +18151,7 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
 #endif
 }
 
-/* Adds a row to sums, or copies it if `anew`. */
+/* Adds a row to `sums`, or copies it to `sums` if `anew` is set. */
 static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
     for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
         if (anew)
@@ -18128,7 +18164,7 @@ static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, dou
 
 static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
                                   const vmafgpu__ssim_terms *terms) {
-    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2; /* (0.01 255)^2, (0.03 255)^2 */
+    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2; /* (0.01 * 255)^2, (0.03 * 255)^2 */
     const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
     for (int x = 0; x < count; x += VMAFGPU__LANES) {
         enum { N = VMAFGPU__LANES };
@@ -18162,7 +18198,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
         for (int i = 0; i < N; i++)
             c[i] = 2.0 * (double)sg[i] + (double)c2;
-        if (wanted == product) { /* one division suffices; vmafgpu__ssim_means() accounts for the rounding */
+        if (wanted == product) { /* one division suffices; vmafgpu__ssim_means() allows for the rounding */
             for (int i = 0; i < N; i++)
                 all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
         } else {
@@ -18214,8 +18250,8 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* Applies a row of the low-pass filter, which is symmetric, and adds the results to sums. `e` and `o` are the even and
- * odd columns. */
+/* Applies a row of the low-pass filter, which is symmetric, and adds the results to `sums`. `e` contains the even
+ * columns, `o` the odd ones. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -18326,15 +18362,15 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_down   VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
 /* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added by a fused
- * multiply-add with the factor 1. The result is the same, and processors with separate units for additions and
- * multiply-adds use both.
+ * multiply-add with a factor of 1. The result is the same, and processors with separate units for additions and for
+ * multiply-adds use both units.
  *
  * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
- * one of these windows and ends another. Taps are symmetric, so each product is used for two windows.
+ * one of these windows and ends another one. The taps are symmetric, so each product is used for two windows.
  */
 
-/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. If a sample is
- * multiplied by two equal taps, the product is computed once. */
+/* Sums windows along a row, N windows at a time. sum[q] belongs to the windows that began q * N columns earlier. If a
+ * sample is multiplied by two equal taps, the product is computed only once. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -18383,7 +18419,7 @@ static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float
         vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
 }
 
-/* s0 is the sum of the window that begins in row y, s1 that of the window that began one row earlier, and so on. */
+/* s0 is the sum of the window that begins in row y, s1 the sum of the window that began one row earlier, and so on. */
 #define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
     do { \
         const vmafgpu__v sample = vmafgpu__v_load(at + (y) * VMAFGPU__SSIM_ROW); \
@@ -18456,7 +18492,7 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: kernels for the pictures and windows of each scale, then for all means ---- */
+/* ---- on a GPU: kernels for the pictures and windows of each scale, then kernels for all means ---- */
 
 enum {
     VMAFGPU__GPU_SSIM_REDUCE,
@@ -18485,7 +18521,7 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__launch_context *conte
     return kernel < VMAFGPU__GPU_SSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of rows of windows whose terms are stored at a time, a multiple of the rows of a block. */
+/* Returns the number of rows of windows whose terms are stored at a time: a multiple of the rows of a block. */
 static int vmafgpu__gpu_ssim_strip(int width) {
     const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
@@ -18557,7 +18593,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Enqueues kernels that recompute the uncertain sums of scale launch->at in libvmaf's order. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in the order of libvmaf. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -18589,8 +18625,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues kernels for all means. For large pictures, other kernels then compute tighter bounds of uncertain sums;
- * small pictures rarely have uncertain sums. */
+/* Enqueues kernels for all means. For large pictures, more kernels then compute tighter bounds for uncertain sums;
+ * small pictures rarely have any. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -18641,7 +18677,8 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Returns whether any sum is uncertain; then it is recomputed. Returns 0 when called again for the same pair. */
+/* Returns whether any sum is uncertain, so that the pair must be processed again. Returns 0 when called again for the
+ * same pair. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -18728,8 +18765,8 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those of them that stay
- * uncertain. */
+/* At the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of those
+ * among them that stay uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -18747,11 +18784,11 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of visible errors, 8x8 blocks
  * ================================================================================================
- * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
- * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
- * sensitivity at that frequency and squared. All arithmetic after the transform is float. The terms of a plane, 64 per
- * block, are added one after another, from left to right and from top to bottom. The order matters: another one changes
- * the third digit of the sum.
+ * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample. They are transformed by Daala's integer
+ * transform. For each coefficient, the part of the difference that exceeds a masking threshold is weighted by the
+ * contrast sensitivity at the frequency of the coefficient, then squared. All arithmetic after the transform is in
+ * float. The terms of a plane, 64 per block, are added one after another, from left to right and from top to bottom. A
+ * different order would change the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18774,19 +18811,19 @@ enum {
     VMAFGPU__PSNR_HVS_SHARED = VMAFGPU__PSNR_HVS_THREADS * 64 * 4
 };
 
-/* Parameters for one plane. */
+/* Launch parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset in scratch of 64 floats per block */
-    int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
-    int32_t along, blocks;      /* blocks per row; total */
-    int32_t pitch;              /* floats from a term to the next term of the same block */
+    uint64_t terms;             /* offset in scratch of the terms, 64 floats per block */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
+    int32_t along, blocks;      /* blocks per row; total number of blocks */
+    int32_t pitch;              /* floats from one term to the next term of the same block */
     float csf[64], mask[64];
     struct {
         const void *plane[2];
         int64_t pitch[2];
-    } pair[VMAFGPU__MAX_BATCH]; /* NULL if there is no distorted frame */
+    } pair[VMAFGPU__MAX_BATCH]; /* pointers are NULL if there is no distorted frame */
 } vmafgpu__psnr_hvs_launch;
 
 #endif
@@ -18794,9 +18831,9 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks processed together, in a group */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks that are processed together, as a group */
 
-/* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
+/* Contrast sensitivity of Y, Cb and Cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
     { 1.6193873005f,   2.2901594831f,   2.08509755623f,  1.48366094411f,  1.00227514334f,  0.678296995242f,
       0.466224900598f, 0.3265091542f,   1.94321815382f,  2.04793073064f,  1.68731108984f,  1.2305666963f,
@@ -18836,27 +18873,27 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 
 /* ---- in plain C ---- */
 
-/* Coefficient or sample k of the i-th block of a group has index k * VMAFGPU__PSNR_HVS_LANES + i. */
+/* Coefficient or sample k of the i-th block of a group is at index k * VMAFGPU__PSNR_HVS_LANES + i. */
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference and the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* samples of the reference and the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
-    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* columns after the vertical transform */
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float mean[5][VMAFGPU__PSNR_HVS_LANES],
-        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* of the quadrants and of the block */
+        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* variances of the quadrants and of the block */
     float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
-/* A row of blocks. */
+/* Input and output of a row of blocks. */
 typedef struct vmafgpu__psnr_hvs_job {
     const void *row[2][8];
     int wide, blocks;
     const float *csf, *mask; /* 64 values each; mask[0] is 0 */
     float *terms;            /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then the group has no terms */
+    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; if so, the group has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
@@ -18904,8 +18941,8 @@ static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extra
            (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
-/* Processes rows of blocks until none is left. The terms of a row are added after those of all rows above, so the order
- * is the same for any number of threads. */
+/* Processes rows of blocks until none are left. The terms of a row are added after those of all rows above it, so the
+ * order of additions does not depend on the number of threads. */
 static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -19032,8 +19069,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Loads the samples of a group as words of several samples and unpacks them. If the group is incomplete, the last block
- * is repeated. */
+/* Loads the samples of a group as words that contain several samples, and unpacks them. If the group is incomplete,
+ * repeats the last block. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
                                    uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19151,7 +19188,8 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* Computes the variances of the four quadrants. variance[4] becomes their sum divided by the variance of the block. */
+/* Computes the variances of the four quadrants. Sets variance[4] to the sum of these variances divided by the variance
+ * of the block. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -19238,9 +19276,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` by how much the terms of a coefficient increase sums in [floor, 2 floor). `floor` is a power of two.
- * `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the last place, the
- * increment depends on the sum. */
+/* Adds to `added` the amounts by which the terms of a coefficient increase sums in the range [floor, 2 * floor).
+ * `floor` is a power of two. Sets `off` to the maximum difference between a term and its increment. If `off` is half a
+ * unit in the last place, the increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -19252,8 +19290,9 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
 
 /* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
  * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
- * on the sum unless the term is halfway between two units. So these increments are computed for all blocks of a group
- * together. If a block has such a term, or crosses a power of two, its terms are added one by one. */
+ * on the sum, unless the term is halfway between two such numbers. So these increments are computed for all blocks of a
+ * group together. If a block has a halfway term, or if the sum crosses a power of two, the terms of the block are added
+ * one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -19291,7 +19330,7 @@ static const vmafgpu__psnr_hvs_functions vmafgpu__psnr_hvs_lanes = { vmafgpu__ps
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: a launch per plane, then the sums of all their terms ---- */
+/* ---- on a GPU: one launch per plane, then the sums of all their terms ---- */
 
 enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
@@ -19364,7 +19403,7 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     if (!sums.pairs)
         return;
     /* Every chroma sample must be validated, but blocks do not cover all samples. So the kernel for squares reads all
-     * of them; its sums are not used. */
+     * samples; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -19434,8 +19473,8 @@ VMAFGPU__COLD_END
  * >>float adm                                    adm in float
  * ================================================================================================
  * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
- * to right, then the row sums are added from top to bottom. So a thread sums whole rows, and the row sums are added at
- * the end.
+ * to right, then the row sums are added from top to bottom. So each thread sums whole rows, and the row sums are added
+ * at the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19479,7 +19518,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Returns how many rows or columns at each edge of a scale are excluded from sums. */
+/* Returns the number of rows or columns at each edge of a scale that are excluded from sums. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -19487,25 +19526,25 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 enum {
     VMAFGPU__FLOAT_ADM_THREADS = 256,
     VMAFGPU__FLOAT_ADM_COLUMNS = 32,
-    VMAFGPU__FLOAT_ADM_ROWS = 16, /* of a tile with a border of one pixel */
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* rows of a tile, including a border of one pixel */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
-    uint64_t terms, terms_size; /* nine planes: three bands of denominator, numerator and impairment each */
-    int32_t bytes;              /* of a sample of the frame; 4: the input is planes of floats */
+    uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator and impairment */
+    int32_t bytes;              /* bytes per sample of the frame; 4 if the input is planes of floats */
     float unit;
     int32_t from_width, from_height, input_pitch;
     int32_t width, height, low_pitch, terms_pitch, left, top;
     int32_t has_bands, has_low, bypass;
     float p, csf[2];
     double gain_limit;
-    const uint16_t *reciprocals; /* table, or NULL to divide */
+    const uint16_t *reciprocals; /* table of reciprocals; NULL if the kernel must divide */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -19542,7 +19581,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
     VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 /* Returns the contrast sensitivity of adm_csf_mode 2. Mode 2 of integer ADM is different. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
@@ -19554,8 +19593,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Computes contrast sensitivities. Refuses pictures smaller than 17x17: they have bands of one row or column, for which
- * libvmaf reads outside the picture. */
+/* Computes contrast sensitivities. Rejects pictures smaller than 17x17: they would have bands of one row or column, for
+ * which libvmaf reads outside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -19579,7 +19618,7 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
 
 /* ---- reciprocals: the estimates of x86 processors ---- */
 
-enum { VMAFGPU__RECIPROCALS = 4096 }; /* entries, one per value of the twelve leading bits of the fraction */
+enum { VMAFGPU__RECIPROCALS = 4096 }; /* number of entries: one per value of the twelve leading bits of the fraction */
 
 /* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. These bits do not depend on the
  * exponent of x. */
@@ -19601,7 +19640,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
         183,  175,  166,  157,  149,  140,  132,  123,  115,  106,  98,   90,   81,   73,   65,   57,   48,   40,
         32,   24,   16,   8,
     };
-    static const char less[] = /* subtracted from base; 'a' is 0 */
+    static const char less[] = /* values to subtract from `base`; 'a' means 0 */
         "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
         "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
         "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
@@ -19640,7 +19679,7 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent the estimates of this processor: they must depend on the twelve leading bits only, and
+/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits, and
  * scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
@@ -19668,8 +19707,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes the table of the wanted reciprocals to `out`, unless `out` is NULL. Returns 0 if there is no such table; then
- * the caller must divide. */
+/* Writes to `out`, unless it is NULL, the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
+ * table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19693,24 +19732,26 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-/* Parts of the detail of the distorted picture: the reference detail that is left in it, and the added rest. */
+/* The detail of the distorted picture consists of two parts: the reference detail that is left in it (LOST, since it
+ * measures the loss), and the rest (ADDED). */
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d). `original` and `size` are magnitudes weighted by contrast sensitivity: `original` of
- * the reference, `size` of both parts of the distorted picture. `side` is the masking of neighbours by these parts. */
+/* A row of each band (h, v, d). `original` contains magnitudes of the reference, `size` magnitudes of both parts of the
+ * distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each part masks its
+ * neighbours. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
+/* Memory of a thread. A row stores its even columns first; the odd columns begin `odd` floats later. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
     float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
     vmafgpu__float_adm_row row[3];  /* the latest three rows */
-    float *term[3][VMAFGPU__BANDS]; /* of the denominator and the two numerators */
+    float *term[3][VMAFGPU__BANDS]; /* terms of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
@@ -19718,9 +19759,9 @@ typedef struct vmafgpu__float_adm_task {
     const struct vmafgpu__float_adm_functions *functions;
     const vmafgpu__float_adm_state *state;
     const void *source[2]; /* input planes of the scale */
-    ptrdiff_t pitch[2];    /* in bytes */
-    int form;              /* of the samples of `source`: BYTES, WORDS, FLOATS */
-    float unit;            /* of integer samples */
+    ptrdiff_t pitch[2];    /* pitch in bytes */
+    int form;              /* form of the samples of `source`: BYTES, WORDS, FLOATS */
+    float unit;            /* factor for integer samples */
     int from_w, from_h, w, h, left, top;
     int has_bands, has_low; /* whether to compute the bands, and the low-pass band */
     float *low[2];          /* input planes of the next scale */
@@ -19738,10 +19779,11 @@ typedef struct vmafgpu__float_adm_task {
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* The functions may process columns up to the next multiple of LANES: lines have padding after the end, and a
- * margin. */
+/* These functions may process columns up to the next multiple of LANES: lines have a margin before their start and
+ * padding after their end. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, minus 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats; 128 is
+     * subtracted. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
     /* Applies both wavelet filters to four rows of n floats. n must be a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
@@ -19751,7 +19793,7 @@ typedef struct vmafgpu__float_adm_functions {
     /* Computes the terms of columns left..w - left - 1 of a row from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                  const vmafgpu__float_adm_row *const *rows);
-    /* Sums each list of terms from left to right. */
+    /* Sums each list of terms, from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
@@ -19775,7 +19817,7 @@ static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__f
     }
 }
 
-/* Carves the task and its memory. */
+/* Lays out the task and its memory. */
 static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
     vmafgpu__float_adm_task t;
     vmafgpu__float_adm_lines lines;
@@ -19810,7 +19852,7 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
 }
 
 /* Reads row k of the reference (0) or the distorted picture (1). Extends the row by mirroring: by one column on the
- * left, and by two on the right, where the last column is repeated. */
+ * left, and by two on the right, where the last column itself is repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which,
                                     int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
@@ -19843,8 +19885,8 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* Computes the sums of row y from this row and its neighbours, which are mirrored at the top and repeated at the
- * bottom. */
+/* Computes the sums of row y from this row and its neighbouring rows. At the top, rows are mirrored; at the bottom, the
+ * last row is repeated. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -19894,7 +19936,7 @@ static void vmafgpu__float_adm_part(void *arg, int index) {
     }
 }
 
-/* ---- from sums of rows to values ---- */
+/* ---- from row sums to values ---- */
 
 static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
@@ -20055,7 +20097,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Loads two adjacent samples as one word, which compilers split in registers. */
+/* Loads two adjacent samples as one word; compilers then split the word in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -20151,7 +20193,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores the detail of one band: r becomes the part of the original detail o that is left in t, before the gain
+/* Restores the detail of one band: sets r to the part of the original detail o that is left in t, before the gain
  * limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
@@ -20174,8 +20216,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
 }
 
 /* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
- * minimum of rounded floats is the same. If the limit is a float, its product with another float can be computed in
- * float: the result is the same. */
+ * minimum of the rounded values is the same. If the limit can be represented as a float, its product with another float
+ * can be computed in float; the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -20224,7 +20266,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the steps of vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by 2^23. */
+/* Computes x^p in the same steps as vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by
+ * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -20282,7 +20325,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds the masking by a pixel and its neighbours in one band to `threshold`. */
+/* Adds to `threshold` the masking by a pixel and its neighbours in one band. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
                                                 const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below,
@@ -20303,16 +20346,16 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         const float over = size[i] - threshold[i];
         term[i] = over < 0 ? 0 : over;
     }
-    if (t->is_cubic) /* a separate loop: otherwise GCC generates a branch for each zero */
+    if (t->is_cubic) /* this loop is separate because GCC would otherwise branch at each zero */
         for (int i = 0; i < VMAFGPU__LANES; i++)
             term[i] = term[i] * term[i] * term[i];
     else
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* Computes the terms of a row from the magnitudes of the reference and of both parts. Only the excess of a part over
- * its threshold counts. The threshold is the masking by the other part, at the pixel and around it, summed over all
- * bands. */
+/* Computes the terms of a row from the magnitudes of the reference and of both parts of the distorted picture. Only the
+ * excess of a part over its threshold contributes. The threshold is the masking by the other part, at the pixel and
+ * around it, summed over all bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -20330,7 +20373,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* Computes all nine sums together, since each addition waits for the previous addition to the same sum. */
+/* Computes all nine sums together, since each addition must wait for the previous addition to the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -20367,7 +20410,7 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per scale, then one for all sums ---- */
+/* ---- on a GPU: one launch per scale, then one launch for all sums ---- */
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
@@ -20504,7 +20547,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* GPUs use a table. They cannot reproduce a reciprocal instruction that no table can represent. */
+/* GPUs use a table, so they cannot reproduce a reciprocal instruction whose results no table can represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -20571,13 +20614,14 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
  * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
- * So if functions of C libraries differ in the last bit, the result rarely changes. The exception is powf(), which is
- * implemented here.
+ * So if the functions of two C libraries differ in the last bit, the result rarely changes. The exception is powf(),
+ * which is implemented here.
  *
- * Chroma samples are chosen as in libvmaf. At 4:2:0 this is the nearest sample. At 4:2:2 it is sample x of row y / 2,
- * even beyond the end of the row: in libvmaf rows are padded with zeros to a multiple of 32 samples, and the next row
- * follows. If libvmaf reads outside a plane, its scores vary from run to run. These samples are defined here: at 4:2:0
- * with an odd height, the last luma row uses the last chroma row again. Other samples below a plane are 0.
+ * The chroma sample of a pixel is chosen as in libvmaf. With 4:2:0, it is the nearest sample. With 4:2:2, pixel (x, y)
+ * uses sample x of row y / 2, even if x is beyond the end of the row. In libvmaf, rows are padded with zeros to a
+ * multiple of 32 samples, and the next row follows. In some cases, libvmaf reads outside a plane, so its scores vary
+ * from run to run. Here, these samples have defined values: with 4:2:0 and an odd height, the last luma row uses the
+ * last chroma row again; any other sample below a plane is 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20593,8 +20637,8 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44. The results are rounded to float as
- * in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with
+ * The functions of the C library are approximated with relative errors below 2^-44. As in the formula, results are
+ * rounded to float. If a relative error of 2^-42 could change the float, the pixel is uncertain and is recomputed with
  * the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
@@ -20616,15 +20660,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same for sums, whose terms may cancel: their absolute error may be up to 2^-46. */
+/* Does the same for a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` are the
- * bits of x, which approximate its logarithm. */
+/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` contains
+ * the bits of x, which approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
@@ -20663,8 +20707,8 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, doub
     *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
 }
 
-/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or its linear
- * part. */
+/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or the value of
+ * its linear part. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     const float h = 1 - z * (y * y * y);
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
@@ -20690,7 +20734,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* Returns the radicand for ciede_corrected(), which corrects a*, from the chroma of both colours. */
+/* Returns the radicand with which ciede_corrected() corrects a*, computed from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -20702,8 +20746,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* The next functions compute a hue angle from 0 to 2 pi. ciede_tangent() returns the tangent of an angle below pi/8,
- * ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
+/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() returns the tangent of an angle below
+ * pi/8, ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -20754,8 +20798,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* ciede_under() returns the radicand of the weight, and ciede_lightness() the weighted difference. `e` is the mean
- * lightness minus 50. */
+/* ciede_under() returns the radicand of the lightness weight, and ciede_lightness() the weighted lightness difference.
+ * `e` is the mean lightness minus 50. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
     return 20 + (double)e * (double)e;
 }
@@ -20771,8 +20815,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* Returns the difference of two hue angles, and their mean in *middle. If the chroma c1 or c2 is 0, the difference is
- * 0. */
+/* Returns the difference of two hue angles, and stores their mean in *middle. If the chroma c1 or c2 is 0, the
+ * difference is 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
@@ -20812,7 +20856,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
 }
 
 /* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
- * blue, 275 degrees, in units of 25 degrees. */
+ * blue (275 degrees), in units of 25 degrees. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -20825,7 +20869,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
 }
 
 /* The next functions compute 60 exp(-x), in degrees; x is limited to 80. ciede_exponential() returns exp(-x) divided by
- * a power of two, whose bits as a float are in *bits. ciede_bell() multiplies both. */
+ * a power of two, and stores the bits of this power as a float in *bits. ciede_bell() multiplies the quotient by this
+ * power. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -20848,8 +20893,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* Returns x^7 (1 + 2^-31) and, in *low, x^7 (1 - 2^-31), each rounded to float. If both floats are equal, they are the
- * correct x^7. */
+/* Returns x^7 (1 + 2^-31), rounded to float, and stores x^7 (1 - 2^-31), rounded to float, in *low. If both floats are
+ * equal, they are the correct x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
@@ -20870,10 +20915,10 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #pragma GCC pop_options
 #endif
 
-/* Parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
+/* Launch parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
  *   SUM    sum of the differences
  *   COUNT  number of uncertain pixels found
- *   KNOWN  number of entries at the start of the list whose difference is known
+ *   KNOWN  number of entries, at the start of the list, whose difference is known
  *   LIST   two words per entry: 16-bit samples (luma, Cb, Cr of each frame), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
@@ -20888,17 +20933,17 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* of the first pair: its differences */
+    unsigned char *scratch; /* scratch of the first pair: contains its differences */
     uint64_t scratch_size;
-    double *words; /* of the first pair */
+    double *words; /* words of the first pair */
     int32_t word_stride;
-    uint32_t pairs;               /* bit i is set if pair i is processed */
-    int32_t width, height, bytes; /* of luma; `bytes` is the size of a sample */
+    uint32_t pairs;               /* bit i is set if pair i must be processed */
+    int32_t width, height, bytes; /* size of luma; bytes per sample */
     int32_t chroma_width, chroma_height;
     int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
-    int32_t column_shift, row_shift, last_row; /* from a pixel to its chroma sample */
-    int32_t chroma_bytes, step, shift;         /* bytes of a sample; bytes from one sample to the next */
-    int32_t pitch;                             /* of the terms, in floats */
+    int32_t column_shift, row_shift, last_row; /* shifts from a pixel to its chroma sample; last chroma row */
+    int32_t chroma_bytes, step, shift;         /* bytes per sample; bytes from one sample to the next */
+    int32_t pitch;                             /* pitch of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
@@ -21045,8 +21090,8 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
 }
 
 /* Reads samples 0..count - 1 of row y of a plane and writes each of them `times` times. Beyond the end of the row,
- * samples are as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a multiple of
- * CHUNK. */
+ * samples have the same values as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a
+ * multiple of CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y,
                                 int count, int times, uint16_t *VMAFGPU__RESTRICT line,
                                 uint16_t *VMAFGPU__RESTRICT out) {
@@ -21067,7 +21112,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Processes rows until none is left. The differences of a row are added after the differences of all rows above. */
+/* Processes rows until none are left. The differences of a row are added after those of all rows above it. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -21310,8 +21355,9 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative distance of 2^-31 from the midpoint of
- * two floats. The powers that it rounds incorrectly are less than 0.003 units in the last place from a midpoint. */
+/* Computes powf(x, 7). powf() rounds correctly unless the relative distance of x^7 from the midpoint of two floats is
+ * less than 2^-31. The powers that it rounds incorrectly are less than 0.003 units in the last place away from a
+ * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -21416,8 +21462,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ, these pixels are
- * gathered until they fill a chunk. Results beyond the last pixel are undefined. */
+/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ between the
+ * pictures, these pixels are gathered until they fill a chunk. Results beyond the last pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -21478,7 +21524,8 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                       : NULL;
 }
 
-/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of these has a fixed size. */
+/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of uncertain pixels has a
+ * fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -21509,7 +21556,7 @@ static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu_
     sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
     if (!launch.pairs)
         return;
-    /* Every chroma sample must be validated. The kernel for squares does that; its sums are not used. */
+    /* Every chroma sample must be validated. The kernel for squares does this; its sums are not used. */
     if (c->bytes_per_sample == 2 && !work->again) {
         vmafgpu__work check = *work;
         check.words += VMAFGPU__CIEDE_WORDS;
@@ -21543,7 +21590,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the C library. Returns whether the difference has changed. */
+/* Recomputes an entry of the list with the C library. Returns whether its difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -21555,8 +21602,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Recomputes the uncertain pixels, nearly all of which turn out to be right. If a pixel was wrong, or if the list was
- * too short, the pair is processed again with the list of known differences, without duplicates. */
+/* Recomputes the uncertain pixels. Nearly all of them turn out to be right. If a pixel was wrong, or if the list was
+ * too short, the pair is processed again. The list then contains the known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                         vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
@@ -21636,8 +21683,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
- * Based on libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, and the distorted picture by 5x5 taps. Each row of
- * taps is summed separately. The sums for the reference are exact.
+ * Based on libvmaf's ansnr.c. The reference is smoothed with a 3x3 filter, and the distorted picture with a 5x5 filter.
+ * The products of each row of taps are summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21654,7 +21701,8 @@ static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Taps for the distorted picture: the top left quarter, including the middle, of a symmetric 5x5 filter. */
+/* Filter for the distorted picture: the top left quarter, including the middle row and column, of a symmetric 5x5
+ * filter. */
 VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
@@ -21676,10 +21724,10 @@ enum {
     VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH
 };
 
-/* Functions for rows, whose buffers have padded widths and margins. */
+/* Functions for rows. Their buffers have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* along() filters a row of the distorted picture with each of the three rows of taps. terms() computes the terms of
-     * signal and noise. */
+    /* along() filters a row of the distorted picture with each of the three different rows of taps. terms() computes
+     * the terms of signal and noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -21706,7 +21754,7 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
 static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar,
                                                                                   vmafgpu__float_ansnr_terms_scalar };
 
-/* Memory of a thread: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
+/* Memory of a thread: horizontally filtered rows, which are indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
     float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
@@ -21886,7 +21934,7 @@ static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafg
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: the terms of signal and noise for each pixel, then their sums ---- */
+/* ---- on a GPU: terms of signal and noise for each pixel, then their sums ---- */
 
 enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
@@ -21998,17 +22046,18 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * Based on libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of
- * the previous reference are stored and blurred again: they need less memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of this frame and the
+ * previous one, in float. The samples of the previous reference are stored and blurred again: they need less memory
+ * than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero */
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* if motion_force_zero is set */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* without motion_force_zero */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* if motion_force_zero is not set */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -22045,14 +22094,14 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows that are summed together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
 
 VMAFGPU__COLD
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static int vmafgpu__float_motion_is_zero(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__FLOAT_MOTION_FORCE_ZERO] != 0;
@@ -22064,7 +22113,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. *reach becomes the number of taps on either side of the centre. */
+/* Returns the blur filter. Sets *reach to the number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -22109,7 +22158,7 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 /* ---- memory ---- */
 
 /* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
- * The state lasts from open to close. */
+ * The state exists from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -22117,8 +22166,8 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` is the
- * number of the row in each place. */
+/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` contains the
+ * number of the row at each of these indices. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -22228,7 +22277,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. `lines` is scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS rows. `lines` is scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -22272,7 +22321,7 @@ static void vmafgpu__float_motion_part(void *arg, int index) {
     }
 }
 
-/* Computes row sums at half the size, where each pixel is interpolated from four blurred pixels. */
+/* Computes the row sums of the half-size pictures, whose pixels are each interpolated from four blurred pixels. */
 static void vmafgpu__float_motion_small_part(void *arg, int index) {
     const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
     vmafgpu__float_motion_strip *strip = &t->strips[index];
@@ -22426,8 +22475,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. `picture` is a chroma plane of the previous and the current frame. The other arrays
- * are indexed by plane, then scale. */
+/* Layout of the scratch of a pair. `picture` contains a chroma plane of the previous and of the current frame. The
+ * other arrays are indexed by plane, then by scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -22459,8 +22508,9 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Returns the number of table entries. The first tables are identity tables for the columns and rows of chroma. The
- * tables of luma at scale 1 follow, from *halved on. The entries are written unless `out` is NULL. */
+/* Returns the number of table entries. The first tables, for the columns and rows of chroma, map each sample to itself.
+ * The tables of luma at scale 1 follow; *halved is set to the index of their first entry. Writes all entries unless
+ * `out` is NULL. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -22477,7 +22527,7 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and the current frame to floats. This also validates the chroma samples of
+/* Converts a chroma plane of the previous and of the current frame to floats. This also validates the chroma samples of
  * all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
@@ -22512,7 +22562,7 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->rows =
         launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
-    /* Shorter filters are padded with zeros, which change no sum. Without a filter, the only tap is 1. */
+    /* Shorter filters are padded with zeros, which do not change any sum. If there is no filter, the only tap is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
@@ -22530,7 +22580,7 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* The chroma of distorted frames must also be validated. The kernel for squares does that; its sums are not
+    /* The chroma of distorted frames must also be validated. The kernel for squares does this; its sums are not
      * used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
@@ -22633,8 +22683,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float vif                                    vif in float
  * ================================================================================================
- * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the filter of the
- * next scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
+ * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed with the filter of the
+ * next scale before they are halved. Scale 0 is read from the frames row by row, and prescaled if requested.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -22669,7 +22719,8 @@ VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f,
 };
 
-/* Returns the base 2 logarithm as in libvmaf on x86. Infinity and NaN are processed like other bit patterns. */
+/* Returns the base 2 logarithm, computed as in libvmaf on x86. Infinity and NaN are processed like any other bit
+ * pattern. */
 VMAFGPU__FN float vmafgpu__float_log2(float x) {
     const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
     const float exponent = (float)((int)(bits >> 23 & 255) - 127);
@@ -22680,7 +22731,7 @@ VMAFGPU__FN float vmafgpu__float_log2(float x) {
     return exponent + value * z;
 }
 
-/* Computes the terms of a pixel for numerator and denominator from the local means of r, d, r r, d d and r d. */
+/* Computes the numerator and denominator terms of a pixel from the local means of r, d, r r, d d and r d. */
 VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
                                           const vmafgpu__float_vif_limits *limits, float *numerator,
                                           float *denominator) {
@@ -22722,8 +22773,8 @@ enum {
     VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Returns the number of floats per line of a block of the shrink kernel. Lines contain even rows after the vertical
- * pass. */
+/* Returns the number of floats per line of a block of the shrink kernel. The lines contain the vertically filtered even
+ * rows. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -22756,7 +22807,7 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* Functions for rows, whose buffers have padded widths and margins. */
+/* Functions for rows. Their buffers have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
     /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r r, d d and r d. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
@@ -22766,9 +22817,9 @@ typedef struct vmafgpu__float_vif_functions {
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
-/* State from open to close. `columns` are the source columns of the prescale. */
+/* State from open to close. `columns` contains the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -22777,9 +22828,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* Returns the loss per variance of the distorted picture where the reference contains only noise. libvmaf squares with
- * powf(), which its compilers replace by a product. Here the product is explicit, since powf() of the C library rounds
- * some squares differently. */
+/* Returns the loss per unit of distorted variance for pixels whose reference contains only noise. libvmaf squares with
+ * powf(), which compilers replace with a multiplication. Here the multiplication is explicit, since powf() of the C
+ * library rounds some squares differently. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -22805,8 +22856,8 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* Use the smallest float that is not below the double. Then a float is below the limit if it is below the
-     * double. */
+    /* Use the smallest float that is not below the double. A float is then below this limit if and only if it is below
+     * the double. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -22887,7 +22938,7 @@ typedef struct vmafgpu__float_vif_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
     float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* weighted sums down the columns */
     float *smooth;                                              /* a smoothed row, before it is halved */
-    float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, denominators */
+    float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, then denominators */
 } vmafgpu__float_vif_strip;
 
 typedef struct vmafgpu__float_vif_task {
@@ -22896,13 +22947,13 @@ typedef struct vmafgpu__float_vif_task {
     const vmafgpu__float_vif_state *s;
     int scale, skipped;
     int ring_rows;
-    float *plane[VMAFGPU__SCALES][2]; /* from scale 1 on */
-    float *sums[2];                   /* row sums: numerator, denominator */
+    float *plane[VMAFGPU__SCALES][2]; /* planes of scale 1 and later */
+    float *sums[2];                   /* row sums of numerator and denominator */
     vmafgpu__float_vif_strip *strips;
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* 16 more, to avoid a power of two and cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* powers of two would cause cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -23171,7 +23222,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmaf
     return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
 }
 
-/* Computes the logarithms of FLOAT_SIDE registers together to hide the latency of their dependent operations. */
+/* Computes the logarithms of FLOAT_SIDE registers together, to hide the latency of dependent operations. */
 VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
     const vmafgpu__v one = vmafgpu__v_set_f32(1);
     vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
@@ -23197,8 +23248,8 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
 /* Computes the arguments of the logarithms of numerator and denominator. Returns whether any logarithm is needed. If
- * libvmaf takes no logarithm for a pixel, its arguments are 1 and 2, and `plain` is its numerator. Otherwise `plain` is
- * 0. */
+ * libvmaf computes no logarithm for a pixel, the arguments are 1 and 2, and `plain` is the numerator of the pixel.
+ * Otherwise `plain` is 0. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -23278,7 +23329,7 @@ static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: the terms of each scale and the pictures of the next one, then all sums ---- */
+/* ---- on a GPU: for each scale, its terms and the pictures of the next scale; then all sums ---- */
 
 enum {
     VMAFGPU__FLOAT_VIF_8,
@@ -23290,7 +23341,7 @@ enum {
 };
 
 /* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
- * `terms` and `sums` are those of numerator and denominator. */
+ * `terms` and `sums` contain offsets for numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -23336,8 +23387,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if `e` is NULL. Unless `out`
- * is NULL, writes the tables of each prescale: columns, then rows. */
+/* Returns the number of table entries that precede those of extractor `e`, or the total number if `e` is NULL. Unless
+ * `out` is NULL, writes these entries: for each prescale, those of the columns, then those of the rows. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -23451,7 +23502,8 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* High pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535. */
+/* Tall pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535
+ * rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);

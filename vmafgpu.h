@@ -658,8 +658,8 @@
 
 /* Initialises a struct of this header with zeros: `vmafgpu_config cfg = VMAFGPU_INIT;`. Zero means the default in every
  * field. Also initialises a whole array: `vmafgpu_frame frames[6] = VMAFGPU_INIT;`. Compiles without warnings in C and
- * C++, with one exception: in C, -Wmissing-braces of gcc can warn if single elements of an array are initialised with
- * it. In other languages, set all bytes of a struct to zero. */
+ * C++, with one exception: in C, gcc with -Wmissing-braces can warn if VMAFGPU_INIT initialises a single element of an
+ * array. In other languages, set all bytes of a struct to zero. */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
 #else
@@ -725,16 +725,16 @@ typedef enum vmafgpu_layout {
  * handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
     VMAFGPU_MEMORY_HOST = 0, /* any host memory, including pinned memory */
-    VMAFGPU_MEMORY_PINNED,   /* host memory that the API of the GPU has page-locked, so that the GPU can read it. The
-                                CPU backend reads it as host memory */
+    VMAFGPU_MEMORY_PINNED,   /* host memory that was page-locked with the API of the GPU, so that the GPU can read it.
+                                The CPU backend treats PINNED as HOST */
     VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores the frame: a CUdeviceptr, or a pointer from hipMalloc().
                                 With several GPUs, see vmafgpu_next_device() */
     VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores the frame, such as
                                 imported Vulkan or Direct3D images. The images must be at least as large as the frame.
                                 They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
                                 sample. An element is one sample, or two for semi-planar chroma (R8, R8G8, R16, R16G16
-                                in Vulkan). `pitch` is ignored, and so are the low bits of SEMIPLANAR_HIGH. YUV images
-                                require that gpu.frame_memory is SURFACE or that config.colour is set */
+                                in Vulkan). `pitch` is ignored, as are the low bits of words in SEMIPLANAR_HIGH. YUV
+                                images require that gpu.frame_memory is SURFACE or that config.colour is set */
     VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays with CUDA_ARRAY3D_SURFACE_LDST. Each push creates
                                 surfaces for the arrays. If you push an array repeatedly, create a surface for it once
                                 and use SURFACE instead */
@@ -766,8 +766,8 @@ typedef enum vmafgpu_pixels {
  *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. If the width
  *     or height is odd, the last column or row has no chroma sample of its own.
  *   - RGBA16F is linear light with the colour primaries of the standard that `matrix` names. A table applies the
- *     transfer function and maps each component to 16 bits. Values below 0 and NaN become 0, values above 1 (with PQ:
- *     10000 cd/m2) become 1.
+ *     transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1 (with PQ,
+ *     above 10000 cd/m2) become 1.
  *   - Frames in host and pinned memory are converted on the CPU; frames in device memory, on the GPU. On the GPU, rows
  *     can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
@@ -814,8 +814,8 @@ typedef struct vmafgpu_colour {
  *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() describes
  *     whether a sample that is out of range makes the push or the pair fail.
  *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (if the luma width is odd, the
- *     chroma width is rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory
- *     requires config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
+ *     chroma width is rounded up). The pitch can be negative; data[i] is still the top row. A negative pitch in pinned
+ *     memory requires config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void     *data[3];
@@ -869,18 +869,18 @@ typedef struct vmafgpu_model {
  * Config
  *
  * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
- * are 0 or 1. vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. There
- * are four exceptions, which must live as long as the context: models that were not parsed, the `user` pointers of
- * callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
+ * are 0 or 1. vmafgpu_open() copies the config. The data that it points to can be freed when vmafgpu_open() returns.
+ * There are four exceptions, which must live as long as the context: models that were not parsed, the `user` pointers
+ * of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
- *   - They are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(), _acquire_pair(),
- *     _percentile(), _close() and the model reader. After a GPU has failed, or with gpu.open_in_background, the next
- *     call on the context can also call them, whatever it is.
- *   - They run on the calling thread, with two exceptions. With gpu.open_in_background the thread that opens the GPU
- *     calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
+ *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
+ *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, or with
+ *     gpu.open_in_background, the next call on the context can also call them, whichever function it is.
+ *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
+ *     the GPU calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
 typedef struct vmafgpu_allocator {
     void *(*allocate)(void *user, size_t size);
     void  (*release)(void *user, void *pointer);
@@ -913,8 +913,9 @@ typedef enum vmafgpu_backend {
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
- * AMD and Intel processors estimate differently, which changes the last bits of libvmaf's adm2 (by 1e-7). To reproduce
- * scores from another machine, specify its kind here. This field affects only float_adm and the models that use it. */
+ * AMD and Intel processors estimate the reciprocal differently, which changes the last bits of libvmaf's adm2 (by
+ * 1e-7). To reproduce scores from another machine, specify its kind here. This field affects only float_adm and the
+ * models that use it. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -935,10 +936,10 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Read during vmafgpu_open() only. If one cannot be used,
-                                           the open fails, even with AUTO */
-    int         device_count;           /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default
-                                           0. vmafgpu_get_config() returns the number of GPUs in use */
+                                           replaces `device`. Read during vmafgpu_open() only. If one of them cannot be
+                                           used, the open fails, even with AUTO */
+    int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
+                                           default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
                                            CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
                                            or SURFACE, if config.map_block_size is set, or in builds without threads.
@@ -1040,10 +1041,11 @@ typedef struct vmafgpu_config {
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone */
     int                           model_count; /* 0..16 */
     int             features_only;        /* 1: no model, not even the default one; computes `features` only */
-    int             model_features_only;  /* 1: computes the features that the models need, but not the models; they
-                                             have no columns and are not used after the open */
-    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames and uses
-                                             no memory for them and no backend; width and height can be 0 */
+    int             model_features_only;  /* 1: computes the features that the models need, but no model scores; the
+                                             models have no columns and are not used after the open */
+    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames,
+                                             allocates no memory for frames and opens no backend; width and height can
+                                             be 0 */
     const vmafgpu_feature_config *features; /* features in addition to those of the models; default: none */
     int                           feature_count; /* 0..32 */
     int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
@@ -1063,7 +1065,7 @@ typedef struct vmafgpu_config {
 
     int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are the values
                                              that libvmaf computes if the clip ends with the pair. See LIVE SCORES in
-                                             the manual. gpu.batch is then 1 by default */
+                                             the manual. With `live`, gpu.batch is 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
                                              1..16; default 1. Each frame after the first takes about 1.5 bytes of
@@ -1119,9 +1121,9 @@ typedef struct vmafgpu_config {
 
     /* Receives the heat maps of every cambi feature that has the option heatmaps_path; without this callback, the
      * option is refused. The value of the option is passed to the callback and not used otherwise. Called inside
-     * vmafgpu_push(), _try_push() and _push_many(), for frames that are scored, scale by scale. If the push fails, its
-     * maps are delivered again with the next attempt. The callback must not call functions on the context. Heat maps
-     * are computed on the CPU, which nearly doubles the work; contexts with this option do not use a GPU. */
+     * vmafgpu_push(), _try_push() and _push_many() for each frame that is scored, once for each scale. If the push
+     * fails, its maps are delivered again with the next attempt. The callback must not call functions on the context.
+     * Heat maps are computed on the CPU, which nearly doubles the work; contexts with this option do not use a GPU. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
@@ -1159,9 +1161,9 @@ typedef struct vmafgpu vmafgpu;
  * Functions
  *
  * Threads: calls on different contexts can run at the same time; calls on one context must not. Consecutive calls on a
- * context can come from different threads. If a context is busy with another call (on another thread, or because the
- * new call is made from a callback), the new call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other
- * call. Functions that take the context as const are not checked in this way.
+ * context can come from different threads. If a context is busy with another call (on another thread, or because a
+ * callback makes a new call), the new call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
+ * Functions that take the context as const are not checked in this way.
  *
  * If the context or an argument is NULL, functions return VMAFGPU_ERROR_ARGUMENT, unless their description allows NULL.
  * Getters then return 0, -1, NULL or "". If the open of a context failed, calls on this context return
@@ -1196,23 +1198,23 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. Each
  *     pair in device memory fails with VMAFGPU_ERROR_DEVICE, which vmafgpu_next_score() returns.
  *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
- *     checks it, the pair fails instead. With a GPU, chroma is checked by the GPU. Luma is checked by the GPU if it is
- *     in device memory, in acquired buffers, or in pinned memory that the GPU copies unchanged; otherwise by the CPU.
+ *     checks it, the pair fails instead. The GPU checks all chroma. It checks luma in device memory, in acquired
+ *     buffers, and in pinned memory that the GPU copies unchanged; the CPU checks all other luma.
  *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
 /* Like vmafgpu_push(), but never waits for a GPU. If the queue is full, it returns VMAFGPU_AGAIN and the pair is not
  * part of the clip. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory
- * are copied during the call. On the CPU there is no queue, so the call scores the pair; this is also true after a GPU
- * has failed. */
+ * are copied during the call. If the CPU is used, including after a GPU has failed, there is no queue, and the call
+ * scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
 /* Returns buffers for the next pair. If a reader or decoder writes samples to these buffers, the CPU makes no further
- * copy: with a GPU, the buffers are pinned memory. The frames have the format of the config and .memory HOST; cast away
- * the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, if the luma size is
- * odd, the chroma size is rounded up. Push the frames unchanged, except for `tag`.
+ * copy. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory HOST; cast
+ * away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, if the luma
+ * size is odd, the chroma size is rounded up. Push the frames unchanged, except for `tag`.
  *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
  *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
  *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
@@ -1268,9 +1270,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgp
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* Returns how many references before a segment its scores depend on: 1 for the models of v0.6, 0 without motion, 2 with
- * motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If it is 0, the pairs are independent and
- * can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
+/* Returns the number of references before a segment that affect the scores of the segment: 1 for the models of v0.6, 0
+ * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If it is 0, the pairs
+ * are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits for a GPU. Returns
@@ -1363,7 +1365,7 @@ typedef struct vmafgpu_edit {
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
-    int64_t adm[4][3], aim[4][3];       /* sums of cubes; in edits rounded per row, in a vmafgpu_block not rounded */
+    int64_t adm[4][3], aim[4][3];       /* sums of cubes; rounded per row in edits, not rounded in a vmafgpu_block */
 } vmafgpu_edit_sums;
 
 typedef struct vmafgpu_edit_score {
@@ -1414,7 +1416,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_e
  * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of its `change`,
  * accurate to a few percent for blocks. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* of the base; NaN without a model, with all derivatives 0          */
+    double prediction;                  /* of the base; without a model NaN, and all derivatives are 0       */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
 } vmafgpu_gradient;
 
@@ -1452,8 +1454,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  *   - HOST, PINNED: on the CPU the map is written before the push returns, after config.on_score. On a GPU it is
  *     written when the score of the pair is ready, before config.on_score.
  *   - DEVICE: a CUdeviceptr on the GPU that the context uses. Kernels write the map in stream order: after the work
- *     queued on config.gpu.stream before the push, and before work that follows vmafgpu_stream_wait(). The memory is in
- *     use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
+ *     queued on config.gpu.stream before the push, and before work that is queued after vmafgpu_stream_wait(). The
+ *     memory is in use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
  *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU, a map
  *     takes a few more kernels, which also delay the score.
  *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of those in device memory is

@@ -388,7 +388,7 @@
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
  *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform,
  *                                             .disable_transform; name: .name
- *   vmaf_model_load_from_path                 vmafgpu_model_parse() of the file's text, config.models[].model
+ *   vmaf_model_load_from_path                 vmafgpu_model_parse() with the text of the file; config.models[].model
  *   vmaf_model_collection_load                as for a single model; a collection is a model with more columns
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
@@ -414,7 +414,7 @@
  *                                             name "vmaf_bagging", "vmaf_stddev", "vmaf_ci_p95_lo" or "vmaf_ci_p95_hi"
  *   vmaf_feature_score_at_index               in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
  *                                             name "integer_adm2" or "VMAF_integer_feature_adm2_score"
- *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
+ *   vmaf_score_pooled                         vmafgpu_pool() or vmafgpu_percentile() of any column, over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
  *   vmaf_write_output                         not in the library: examples/tool/report.c writes the same files
@@ -427,7 +427,7 @@
  *
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         compiles the implementation; define it in one file only
- *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to that file
+ *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
  *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
  *                                  (Otherwise it uses pthreads, or on Windows the threads of Vista or later.) Compilers
@@ -614,8 +614,8 @@
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
  *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
- *      have any order. A different order, a fused operation or a different formula is allowed if an error bound shows
- *      whether the rounded result can differ. If it can, the sum is recomputed in the order of libvmaf.
+ *      be computed in any order. A different order, a fused operation or a different formula is allowed if an error
+ *      bound shows whether the rounded result can differ. If it can, the sum is recomputed in the order of libvmaf.
  *   8. Signs and sizes of floats are compared as numbers. If code tests bits instead, a comment explains why -0.0 and
  *      NaN are impossible, because -0.0 has its sign bit set but is not below 0.
  *
@@ -1181,8 +1181,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
  * returns the message. `on_log` receives the message and any warnings, as with vmafgpu_open(). */
 VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
-/* Frees the context and everything it holds; NULL is allowed. Waits for work on the GPU, and for a thread that opens a
- * GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the context. */
+/* Frees the context and everything that it holds; NULL is allowed. Waits for work on the GPU, and for a thread that
+ * opens a GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the
+ * context. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 
 /* Discards all frames and scores but keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
@@ -1213,14 +1214,14 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
 
 /* Returns buffers for the next pair. If a reader or decoder writes samples to these buffers, the CPU makes no further
  * copy. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory HOST; cast
- * away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, if the luma
- * size is odd, the chroma size is rounded up. Push the frames unchanged, except for `tag`.
+ * away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, odd luma sizes
+ * are halved and rounded up for chroma. Push the frames unchanged, except for `tag`.
  *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
  *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
  *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
  *     remains acquired.
- *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
- *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
+ *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. From then
+ *     on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the memory.
  *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
  *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
  *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
@@ -1246,14 +1247,15 @@ VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame 
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);
 
-/* Score a clip in segments. Before the first push, call vmafgpu_push_preceding() with the reference frames that precede
- * the segment, oldest first: vmafgpu_preceding_count() of them, or as many as the clip has. After the last push and
- * before the flush, call vmafgpu_push_following() with the reference frame that follows the segment, unless the clip
- * ends there. The scores are then bit-identical to those of the whole clip. Pushing more frames than necessary changes
- * nothing. The index of scores and config.subsample start counting at the first pair of the segment.
- *   - speed_temporal also uses the previous distorted frame; other features use neighbours for motion only. With
- *     speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the pair that precedes the
- *     segment, and ignore its score.
+/* Push the reference frames around a segment, so that a clip can be scored in segments. Before the first push, call
+ * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
+ * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
+ * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
+ * those of the whole clip. Pushing more frames than necessary changes nothing. The index of scores and config.subsample
+ * start counting at the first pair of the segment.
+ *   - speed_temporal also uses the previous distorted frame; other features use neighbouring frames only for motion.
+ *     With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the pair that precedes
+ *     the segment, and ignore its score.
  *   - With motion_five_frame_window, a segment that consists only of the first frame of the clip needs two following
  *     frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
@@ -1289,8 +1291,8 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
- * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If any frames have no score, the function returns the failure of
- * the first such frame; the clip also ends in this case. */
+ * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If any frame has no score, the function returns the failure of the
+ * first such frame; the clip ends in this case, too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
 /* Report how many frames are no longer in use, or wait for them. Frames in pinned or device memory remain borrowed
@@ -1298,8 +1300,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  * If `pairs` is negative, it means all pairs that were pushed. If it is more than the number of pushed pairs, the
  * functions return VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
- *     a GPU. It returns 0 for NULL and if the context is busy. With motion, the last one or two references in pinned
- *     memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied them.
+ *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used, the last one or two references in
+ *     pinned memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied these references.
  *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
  *     then ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
  *     following frames in pinned or device memory.
@@ -1312,12 +1314,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame before this one. motion and motion2 measure the
- * difference between these two references, as in the last frame of a clip. If `previous` is NULL, motion is 0, as in a
- * clip of one frame. Inside a clip, motion2 is the smaller of the differences from both neighbours, so a frame can
- * score lower in the clip; vmafgpu_edit_begin() also accepts the next reference. With motion_five_frame_window, motion
- * is always 0. score->values is valid until the next call on the context. Pooled values do not include the result. On a
- * GPU, the call submits an incomplete batch first. */
+ * frames are borrowed for the call. `previous` is the reference frame that precedes `reference`. motion and motion2
+ * measure the difference between these two references, as in the last frame of a clip. If `previous` is NULL, motion is
+ * 0, as in a clip of one frame. Inside a clip, motion2 is the smaller of the differences from both neighbours, so a
+ * frame can score lower in the clip; vmafgpu_edit_begin() also accepts the next reference. With
+ * motion_five_frame_window, motion is always 0. score->values is valid until the next call on the context. Pooled
+ * values do not include the result. On a GPU, the call submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
@@ -1326,7 +1328,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
  * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). count is 1..config.max_candidates, for which
  * memory was allocated at open. On the CPU, the work that depends only on the references is done once, except in cambi
  * and speed_chroma; on a GPU, the pairs are scored one after the other. The values of all scores are valid until the
- * next call on the context. On failure no score is written, and the message names the candidate, counted from 0. */
+ * next call on the context. On failure, no score is written, and the message names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
                                                     const vmafgpu_frame *distorted, int count,
                                                     const vmafgpu_frame *previous, vmafgpu_score *scores);
@@ -1336,7 +1338,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
  * A context with config.max_edit_size > 0 keeps one scored pair, the base. The functions below compute the score that
  * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to
  * scoring the whole changed frame. The cost depends only on the size of the rectangle.
- *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
+ *   - Features: adm, vif, motion, and models that use only these features; vmafgpu_open() refuses others.
  *   - Backend: a single GPU if config.backend is CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise
  *     the CPU. The results are identical. On either backend, a single edit takes a few tenths of a millisecond. A GPU
  *     can try millions of edits per second if thousands are submitted at once.
@@ -1497,8 +1499,8 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value);
 
 /* Pools a column over the frames first..last, both included, which must be ready. With subsample, only the scored
- * frames in this range are pooled. Returns VMAFGPU_ERROR_NOT_FOUND if none has a score or some are not ready, and
- * VMAFGPU_ERROR_STATE with discard_scores. */
+ * frames in this range are pooled. Returns VMAFGPU_ERROR_NOT_FOUND if none of them has a score or some frames are not
+ * ready, and VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
@@ -1537,15 +1539,16 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
- * valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO: see vmafgpu_backend_name(). gpu.batch and
- * gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during the open are NULL, but their
- * counts are kept: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
+/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. The
+ * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO: see vmafgpu_backend_name(). gpu.batch
+ * and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during the open are NULL, but
+ * their counts are kept: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" after the GPU, or all GPUs, failed. With
- * gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The text that this and the following functions
- * return is valid until vmafgpu_close(), but it can change when a GPU fails or opens. */
+/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" after the GPU has failed (with several GPUs,
+ * after all have failed). With gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The text that
+ * this and the following functions return is valid until vmafgpu_close(), but it can change when a GPU fails or
+ * opens. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
 /* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread, which
@@ -1558,12 +1561,12 @@ VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
  * or if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
-/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". There is one even if a GPU is
+/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". It is set even if a GPU is
  * used, because the CPU continues if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
 /* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs it is "NVIDIA H200 x2", or different names
- * separated by commas. It is "" without a GPU, or while it is being opened. */
+ * separated by commas. It is "" without a GPU, or while the GPU is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
 /* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100". For
@@ -1574,18 +1577,19 @@ VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
  * because the sums are equal to those of the CPU. Returns 0 without a GPU, and with config.gpu.skip_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 
-/* Explains why no GPU is used although the config allows one, or why a GPU is no longer used; otherwise "". */
+/* Returns a text that explains why no GPU is used although the config allows one, or why a GPU is no longer used;
+ * otherwise returns "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Return the number of bytes that the context currently occupies: of host memory, including pinned memory, and of
- * device memory on all GPUs. Both are constant after open, except in the cases that ALLOCATION in the manual lists.
+/* Return the number of bytes of host memory (including pinned memory) and of device memory (on all GPUs) that the
+ * context currently occupies. Both are constant after open, except in the cases that ALLOCATION in the manual lists.
  * With gpu.open_in_background, both grow when the GPU is opened. */
 VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
- *   - With a context: its last failure, or "" if there was none since open or reset. The next failure overwrites it;
- *     after a failed open, the message remains that of the open.
+ *   - With a context: the message of its last failure, or "" if there was none since open or reset. The next failure
+ *     overwrites the message. After a failed open, the message of the open remains.
  *   - With NULL: the last failure on the calling thread that involved no usable context: a failed open (even after its
  *     context is closed), a NULL context, or a context that is busy. Valid until the next such failure on the thread.
  *     Builds without thread-local variables have no such message. */
@@ -1601,22 +1605,23 @@ VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 
-/* Return the built-in model with that name, or NULL; and the i-th built-in model, or NULL after the last. */
+/* Return the built-in model with the given name, or NULL if there is none, and the i-th built-in model, or NULL after
+ * the last. */
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
  * collection. The text (size bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A
  * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (NULL:
- * malloc), whose functions must live as long as the model. Free it with vmafgpu_model_release(). On failure *model is
- * NULL, and `error`, if not NULL, receives the message, which names the key at fault; vmafgpu_last_error(NULL) returns
- * it, too. */
+ * malloc), whose functions must live as long as the model. Free the model with vmafgpu_model_release(). On failure,
+ * *model is NULL, and `error`, if not NULL, receives the message, which names the key at fault;
+ * vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);
 
-/* Adds a reference to a parsed model, which needs one more vmafgpu_model_release() before it is freed. An open context
- * holds a reference of its own, so you can free a model as soon as the contexts that use it are open.
+/* Adds a reference to a parsed model; the model then needs one more vmafgpu_model_release() before it is freed. An open
+ * context holds its own reference, so you can free a model as soon as the contexts that use it are open.
  * vmafgpu_model_retain() and vmafgpu_model_release() can be called on any thread; they do nothing if the model is NULL
  * or was not parsed. */
 VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);

@@ -6,17 +6,18 @@
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
- * In all other files, include the header without the define. Keep models/model_embed.h (the built-in models) beside the
- * header. Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
- * The CPU backend needs nothing else. For a GPU, `make blobs` builds the kernels; the driver is loaded at run time.
+ * In all other files, include the header without the define. Keep the folder models/ beside the header:
+ * models/model_embed.h contains the built-in models. Compile with `cc -O2 program.c -lm -lpthread`. With glibc before
+ * 2.34, add -ldl; on Windows, no libraries are needed. The CPU backend needs nothing else. For a GPU, `make blobs`
+ * builds the kernels; the driver is loaded at run time.
  *
  * ==== EVERY PROGRAM ====
  *
  * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (here _pool()), and _close().
  *
- *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref and dist: buffers for a frame.
+ *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref, dist: buffers for one frame.
  *     int print_vmaf(int width, int height, unsigned char *ref, unsigned char *dist) {
- *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero is the default in every field
+ *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero means the default in every field
  *         vmafgpu *v = NULL;
  *         double mean = 0;
  *         cfg.width = width, cfg.height = height;
@@ -35,20 +36,21 @@
  *         return ok;
  *     }
  *
- * The comments of the declarations after the manual explain every function, field and enumerator. examples/ contains
- * small programs: minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c,
- * vulkan_frames.c and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ is a drop-in
- * replacement for libvmaf.
+ * The declarations come after the manual; their comments explain every function, field and enumerator. examples/
+ * contains small programs: minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c,
+ * engine_overlay.c, vulkan_frames.c and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ is a
+ * drop-in replacement for libvmaf.
  *
  * ==== TASKS ====
  *
  * In this part `v` is an open context, and `cfg` is the config that was passed to vmafgpu_open(). reference(i),
  * distorted(i) and encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as
- * above.
+ * in the program above.
  *
- * SCORE A CLIP. The program above scores a clip. One pass can compute several models and more features. A context has
- * one column for each feature value, then one for each model. Pool columns with vmafgpu_pool() or vmafgpu_percentile(),
- * or a part of the clip with vmafgpu_pool_range(). To score another clip of this format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. One pass can compute several models and additional features. A context
+ * has one column for each feature value, then one for each model. Pool a column with vmafgpu_pool() or
+ * vmafgpu_percentile(). To pool only a part of the clip, use vmafgpu_pool_range(). To score another clip of the same
+ * format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -59,9 +61,9 @@
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
  * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so the score of a frame is ready one push later. On a GPU it is ready when its batch is finished.
- * Alternatively, set config.on_score, a callback that receives each score. For an endless stream, set
- * config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
+ * next frame, so the score of a frame becomes ready at the next push, or, on a GPU, when the batch that contains the
+ * frame has finished. Alternatively, set config.on_score, a callback that receives each score. For an endless stream,
+ * set config.discard_scores: memory use then stays constant, and vmafgpu_pool() still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -70,20 +72,21 @@
  *     if (result < 0)                                           // frame score.index has no score
  *         fprintf(stderr, "%s\n", vmafgpu_last_error(v));
  *
- * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair outside of the clip and allocates nothing. Pass the
- * previous reference for motion; with NULL, motion is 0. vmafgpu_score_candidates() scores several encodes of one
- * frame. On the CPU it does the work that depends only on the reference once. Neither call changes the clip: push the
- * encode that you choose. Its score in the clip can be lower, because motion2 also depends on the next reference there;
- * the order of the candidates is the same. To rank encodes near 100, set disable_clip in the model config.
+ * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
+ * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
+ * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
+ * Neither call changes the clip, so push the encode that you choose. The score of this encode can be lower in the clip,
+ * where motion2 also depends on the next reference; the ranking of the candidates stays the same. To rank encodes that
+ * score close to 100, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
  *     vmafgpu_score_pair(v, &ref, &encodes[0], &before, &score);
- *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
+ *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // requires cfg.max_candidates >= 2
  *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
  * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs. Push all frames with the same index in one
- * call. On the CPU the contexts share the work that depends only on the reference. Each context has its own scores.
+ * call. On the CPU, the contexts share the work that depends only on the reference. Each context has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -91,9 +94,9 @@
  *     for (int k = 0; k < 2; k++) vmafgpu_open(&contexts[k], &cfg);
  *     vmafgpu_push_many(contexts, 2, &ref, versions, NULL);                   // for each i
  *
- * SEGMENTS OF A CLIP can be scored separately. Their scores are those of the whole clip. Push the references before and
- * after the segment too, because motion needs them. score.index and config.subsample count from the first pair of the
- * segment.
+ * SEGMENTS OF A CLIP can be scored separately. Each frame gets the same score as if the whole clip were scored,
+ * provided that you also push the references just before and after the segment, because motion depends on them.
+ * score.index and config.subsample start counting at the first pair of the segment.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -101,33 +104,35 @@
  *             ref = reference(i), vmafgpu_push_preceding(v, &ref);
  *     for (int64_t i = first; i <= last; i++)
  *         ref = reference(i), dist = distorted(i), vmafgpu_push(v, &ref, &dist);
- *     if (last + 1 < frames)                                                  // afterwards flush
+ *     if (last + 1 < frames)                                                  // then flush
  *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
  *
- * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory states
- * where a frame is. A frame in GPU memory stays in use after the push, until vmafgpu_reusable_count() counts its pair.
- * To wait for frame i pass i + 1 to vmafgpu_wait(), or make a stream wait with vmafgpu_stream_wait().
+ * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
+ * where a frame is stored. A frame in GPU memory remains in use after the push, until vmafgpu_reusable_count() counts
+ * its pair. To wait until frame i is no longer in use, pass i + 1 to vmafgpu_wait(). To make a stream wait instead,
+ * call vmafgpu_stream_wait().
  *
- *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // of all frames
- *     cfg.gpu.stream = my_stream;                                             // work on it fills the frames
+ *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // for all frames
+ *     cfg.gpu.stream = my_stream;                                             // the frames are filled on it
  *     vmafgpu_frame ref = VMAFGPU_INIT;
  *     ref.data[0] = (const void *)(uintptr_t)address, ref.pitch[0] = pitch, ref.memory = VMAFGPU_MEMORY_DEVICE;
  *     vmafgpu_push(v, &ref, &dist);
  *     vmafgpu_wait(v, i + 1);                                                 // before frame i is overwritten
  *
- * SEVERAL GPUS share the pairs of a clip. The scores are delivered in order and are identical to those of one GPU. If a
- * GPU fails, the others continue.
+ * SEVERAL GPUS can share the pairs of a clip. The scores are delivered in order and are identical to those from a
+ * single GPU. If a GPU fails, the others continue.
  *
  *     cfg.gpu.device_count = VMAFGPU_ALL_DEVICES;                             // or the length of cfg.gpu.devices
  *     if (vmafgpu_open(&v, &cfg) == VMAFGPU_OK)
  *         printf("%s; device frames of the next pair: GPU %d\n", vmafgpu_device_name(v), vmafgpu_next_device(v));
  *
- * LIVE. In games and streams each score is needed before the next pair, and no call may block. With config.live a score
- * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
- * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the
- * frames. If the CPU scores, vmafgpu_try_push() takes as long as scoring the pair: call it in a job of your own. For
- * another frame size, close the context and open a new one; push the last reference, scaled to the new size, with
- * vmafgpu_push_preceding(), because motion needs it.
+ * LIVE. In games and live streams, each score is needed before the next pair is pushed, and no call may block. With
+ * config.live, a score does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the other
+ * pairs then get the same scores as in a clip without it. Use a ring of gpu.queue_depth pairs of frames. Close the
+ * context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair before it returns, so call it from
+ * a background thread. If the frame size changes, close the context and open a new one. Because motion depends on the
+ * previous reference, scale the last reference to the new size and pass it to vmafgpu_push_preceding() of the new
+ * context.
  *
  *     vmafgpu_score score;
  *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
@@ -137,39 +142,41 @@
  *     while (vmafgpu_next_score(v, &score) == VMAFGPU_OK)
  *         printf("VMAF %.2f\n", score.score);
  *
- * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair, the
- * base. vmafgpu_edit_try() returns the score of the base with other samples in a rectangle. It is bit-identical to
- * scoring the whole changed frame. vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and
- * vmafgpu_edit_blocks() approximate which sums and blocks matter most. Edits support models that use only adm, vif and
- * motion: the v0.6 models except the float ones. They change neither the clip nor your frames: write the chosen samples
- * into your frame before you push it.
+ * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
+ * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
+ * rectangle. This score is bit-identical to that of the whole changed frame. vmafgpu_edit_commit() applies an edit to
+ * the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which sums and blocks affect the score most.
+ * Edits require models that use only adm, vif and motion: all v0.6 models except the float ones. Edits change neither
+ * the clip nor your frames: write the chosen samples into your frame before you push it.
  *
- *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
+ *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
  *     edit.x = 64, edit.y = 32, edit.width = edit.height = 16, edit.data = samples;
  *     vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL);
  *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);
  *
- * MAPS show where in a frame VMAF is lost, as one float per block. They need config.map_block_size and config.live. A
- * map in host memory is complete when the score of its pair is ready. Without config.live, call vmafgpu_edit_begin()
- * and vmafgpu_edit_blocks() instead.
+ * MAPS show where in a frame VMAF is lost. A map contains one float per block. Maps require config.map_block_size and
+ * config.live. A map in host memory is complete when the score of its pair is ready. Without config.live, call
+ * vmafgpu_edit_begin() and vmafgpu_edit_blocks() instead.
  *
  *     int across, down;
- *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map`
- *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next push that is scored
+ *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map` in blocks
+ *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
- * RGB. Each frame can be RGB or YUV independently: for example, the reference is an image of a game engine, and the
- * distorted frame is decoded NV12. RGB frames are converted to YUV in the format of the config; only planes that the
- * features use are computed. config.colour must state the conversion; nothing is guessed. See vmafgpu_colour.
+ * RGB. Each of the two frames can be RGB or YUV: for example, the reference can be an image from a game engine, while
+ * the distorted frame is decoded NV12 video. RGB frames are converted to YUV in the format of the config; only planes
+ * that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
+ * vmafgpu_colour.
  *
  *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
  *     vmafgpu_frame image = VMAFGPU_INIT;
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
  *
- * OWN MODELS in the format of libvmaf can be JSON text, or C arrays that examples/embed_model.c generates from it.
+ * YOUR OWN MODELS can be JSON text in the format of libvmaf, or C arrays that examples/embed_model.c generates from
+ * JSON text.
  *
  *     vmafgpu_model *model;
  *     vmafgpu_model_config mine = VMAFGPU_INIT;
@@ -179,10 +186,10 @@
  *         vmafgpu_model_release(model);                                       // the context keeps a reference
  *     }
  *
- * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured before. A context
- * with config.predict_only needs no memory for frames.
+ * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured earlier. A context
+ * with config.predict_only allocates no memory for frames.
  *
- *     double features[64] = {0};                                              // at least vmafgpu_model_column(v, 0)
+ *     double features[64] = {0};                                              // vmafgpu_model_column(v, 0) or more
  *     vmafgpu_score score;
  *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;               // and the other inputs of the model
  *     vmafgpu_predict(v, features, &score);
@@ -190,90 +197,103 @@
  * ==== REFERENCE ====
  *
  * LIMITS. Frames have 8 to 16 bits per sample, 4:0:0, 4:2:0, 4:2:2 or 4:4:4 chroma, and 16x16 to 16384x16384 pixels.
- * They are planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair
- * must have the size of the config. It writes no files; the tool writes reports and heat maps. It never prints or
- * aborts. It never changes global state, the locale or the floating-point environment. The only state outside of
- * contexts is one error message per thread.
+ * Their layout is planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of
+ * a pair must have the size of the config. The library writes no files (the tool writes reports and heat maps). The
+ * library never prints or aborts, and never changes global state, the locale or the floating-point environment. The
+ * only state outside of contexts is one error message per thread.
  *
- * MODELS. These models are built in. Picture heights are viewing distances. Scores of v0.6 and v1 are not comparable.
- *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
- *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at one and a half picture heights
+ * MODELS. The following models are built in. Viewing distances are given in picture heights. Scores of v0.6 models are
+ * not comparable to those of v1 models.
+ *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at 3 picture heights; neg models do not reward sharpening
+ *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at 1.5 picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
- *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: with float features
- *   vmaf_v1.0.16_3d0h, _5d0h               1080p at three and five picture heights
- *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
- *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
- * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. They also measure banding and chroma, so frames need
- * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. The models were trained on 10-bit video
- * and accept 8 bits too.
- * The smallest 4:2:0 picture is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160). If the encode was
- * smaller than the frames, set model options: "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
+ *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: they use float features
+ *   vmaf_v1.0.16_3d0h, _5d0h               1080p at 3 and 5 picture heights
+ *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at 1.5 and 3 picture heights; the score range of _3d0h_2160 is 0..110
+ *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
+ * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so
+ * frames need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were
+ * trained on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h,
+ * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size than that of the
+ * frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
- * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 exist, also on GPUs. Each feature is listed with its
- * columns, then its options as: name (alias) default, range. An option that differs from its default appends
- * _alias_value, or _alias for a flag, to the column name. Numbers are first rounded to six significant digits, as in
- * libvmaf. An option that the feature does not have is ignored with a warning; see config.strict_options.
+ * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported; a few cases are "CPU only". Each
+ * feature is listed with its columns, followed by its options in the form: name (alias) default, range. A `|` separates
+ * options. If the value of an option differs from the default, _alias_value is appended to the column name, or _alias
+ * for a flag. Numbers are first rounded to six significant digits, as in libvmaf. Options that a feature does not have
+ * are ignored with a warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
- *           debug false: adds numerators, denominators
+ *           debug false; if true, adds numerators and denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
  *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
- *           adm_csf_scale (scf), adm_csf_diag_scale (scfd) 1, 0..50, for mode 1 | adm_norm_view_dist (nvd) 3, 0.75..24
- *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh >= 3240 | adm_noise_weight (nw) 0.03125, 0..1500
+ *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50, used in mode 1
+ *           adm_norm_view_dist (nvd) 3, 0.75..24
+ *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh must be at least 3240
+ *           adm_noise_weight (nw) 0.03125, 0..1500
  *           adm_dlm_weight (dlmw) 0.5, 0..1 | adm_min_val (min) 0, 0..1
- *           adm_skip_scale0 (ssz), adm_skip_aim, debug false
+ *           adm_skip_scale0 (ssz), adm_skip_aim and debug: all false
  *   motion  VMAF_integer_feature_motion_sad_score, integer_motion2, integer_motion3; uses the reference only
  *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false
  *           motion_force_zero (force_0) false | motion_blend_factor (mbf) 1, 0..1
  *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
- *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (column names without options); uses the distorted
- *           luma, with full_ref also the reference luma
- *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
+ *   cambi   cambi; full_ref adds cambi_source and cambi_full_reference, whose names do not include options. Uses the
+ *           luma of the distorted frame, and with full_ref that of both frames
+ *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0, or 1080, 1440, 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
- *           window_size (ws) 65, 15..127 | cambi_topk (ctpk), topk 0.6, 0.0001..1
- *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot), eotf bt1886, or pq
- *           enc_width (encw) 180..7680, enc_height (ench) 150..7680 and enc_bitdepth (encbd) 6..16: of the encode, if
- *           they differ from the frame | src_width (srcw) 320..7680, src_height (srch) 200..4320: of the source, for
- *           full_ref | heatmaps_path: see config.on_heatmap
- *           needs 216 pixels in width or height; the window must not exceed 65 pixels (above 4K: use the speedup)
- *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of 80x80 after the prescale
- *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
- *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
+ *           window_size (ws) 65, 15..127 | cambi_topk (ctpk) and topk: both 0.6, 0.0001..1
+ *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot) and eotf: both bt1886, or pq
+ *           enc_width (encw) 180..7680, enc_height (ench) 150..7680, enc_bitdepth (encbd) 6..16: size and bit depth of
+ *           the encode, if different from those of the frames
+ *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
+ *           heatmaps_path: see config.on_heatmap
+ *           needs at least 216 pixels in width or height; the scaled window must not exceed 65 pixels, so frames above
+ *           4K require cambi_high_res_speedup or a smaller window_size
+ *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
+ *           prescaling
+ *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
+ *           speed_prescale_method (psm) nearest, or bilinear, bicubic, lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
- *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first pair and for a single
- *           pair. Uses every pair, whatever config.subsample is; needs 80x80 pixels after the prescale
- *           options of speed_chroma, with speed_prescale up to 1, without speed_weight_var_mode, and
- *           speed_use_ref_diff (urd) false. speed_max_val only changes the column name, as in libvmaf
- *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases without GPU
- *   kernels: the CPU backend then scores the whole context, or vmafgpu_open() fails if the config requires a GPU.
+ *   speed_temporal   speed_temporal, which measures how luma changes from frame to frame; 0 for the first pair and for
+ *           a single pair. Uses every pair, whatever config.subsample is; needs at least 80x80 pixels after prescaling
+ *           speed_use_ref_diff (urd) false, and the options of speed_chroma except speed_weight_var_mode. The largest
+ *           speed_prescale is 1; speed_max_val changes only the column name, as in libvmaf
+ *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases that have no GPU
+ *   kernels. In these cases the whole context uses the CPU, or vmafgpu_open() fails if the config requires a GPU.
  *   psnr    psnr_y, psnr_cb, psnr_cr
- *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
- *           reduced_hbd_peak false: the peak is 255 * 2^(bits - 8) instead of 2^bits - 1 | min_sse 0, at least 0
- *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma; NaN for a plane below 8x8
- *   ciede          ciede2000; needs chroma; above 33554432 pixels CPU only
- *   float_adm      adm2, aim, adm3, adm_scale0..3; needs 17x17 pixels
- *           options of adm except adm_skip_aim; adm_csf_mode is 0..9: 1 Barten, 2 another fit, others Watson; the alias
- *           of adm_ref_display_height is (rdf), and it has no minimum viewing distance
+ *           enable_chroma true | enable_mse false; if true, adds mse_y and so on
+ *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0, at least 0
+ *           reduced_hbd_peak false; if true, the peak is 255 * 2^(bits - 8) instead of 2^bits - 1
+ *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma. A plane smaller
+ *           than 8x8 gets NaN
+ *   ciede          ciede2000; needs chroma; CPU only above 33554432 pixels
+ *   float_adm      adm2, aim, adm3, adm_scale0..3; needs at least 17x17 pixels
+ *           the options of adm except adm_skip_aim. adm_csf_mode is 0..9: 1 is Barten, 2 another fit, the others are
+ *           Watson. The alias of adm_ref_display_height is rdf, and nvd * rdf has no minimum
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0) -1, up to 10: sensitivities per scale; negative means not set
+ *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0): all -1, at most 10; sensitivity per scale, unset if negative
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
- *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4; a result of more than 65535 rows CPU only | vif_prescale_method (pm) nearest,
- *           bilinear, bicubic or lanczos4
- *           vif_scale1_min_val (s1miv), also 2 and 3, 0, 0..1 | vif_sigma_nsq (snsq) 2, 0..5
- *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these per scale
+ *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
+ *           vif_prescale (ps) 1, 0.1..4; CPU only if the result has more than 65535 rows
+ *           vif_prescale_method (pm) nearest, or bilinear, bicubic, lanczos4
+ *           vif_scale1_min_val (s1miv) 0, 0..1, and the same for scales 2 and 3 | vif_sigma_nsq (snsq) 2, 0..5
+ *           vif_skip_scale0 (ssclz) false
+ *           debug false; if true, adds vif, vif_num and vif_den, and vif_num and vif_den of each scale
  *   float_motion   motion, motion2, motion3; uses the reference only
- *           motion_filter_size (mfs) 5: 1 no filter, 3 three taps, others five taps | motion_add_scale1 (mdc) false
- *           motion_add_uv (mau) false; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
+ *           motion_filter_size (mfs) 5; 1 means no filter, 3 three taps, other values five taps
+ *           motion_add_scale1 (mdc) false | motion_force_zero (force_0) false
+ *           motion_add_uv (mau) false; can be combined with motion_add_scale1 for 4:4:4 only
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as
- *           for motion | debug true: false removes the column motion
- *   float_ssim     float_ssim; needs 11x11 pixels after downscaling
- *           scale 0, 0..10: downscaling factor; 0 is min(width, height) / 256, rounded | enable_lcs false: adds
- *           float_ssim_l, _c, _s | enable_db false: decibels | clip_db false: limits them according to size and depth
- *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
- *           enable_lcs false: adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4 | enable_db, clip_db as above
+ *           for motion | debug true; if false, there is no column motion
+ *   float_ssim     float_ssim; needs at least 11x11 pixels after downscaling
+ *           scale 0, 0..10: downscaling factor; 0 means min(width, height) / 256, rounded
+ *           enable_lcs false; if true, adds float_ssim_l, _c, _s | enable_db false; if true, values are in decibels
+ *           clip_db false; if true, limits the decibels to a maximum that depends on size and bit depth
+ *   float_ms_ssim  float_ms_ssim; needs at least 176x176 pixels
+ *           enable_lcs false; if true, adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4
+ *           enable_db, clip_db: as for float_ssim
  *   float_ansnr    float_ansnr, float_anpsnr; no options
  *   float_psnr     float_psnr; no options
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; no options
@@ -285,231 +305,246 @@
  *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
  *   kernel file    vmafgpu_kernels.nvidia: PTX, machine code     vmafgpu_kernels.amd: code objects, version 5
  *                  for 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0
- *   - PTX is for newer devices and older drivers. The driver compiles it at the first open, which takes seconds, and
- *     caches the result.
- *   - HIP 5.2 of Debian 12 and older runtimes cannot load the code objects. A HIP runtime that is already loaded is
- *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are unloaded.
- *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in by
+ *   - PTX is used on newer devices and by older drivers. At the first open, the driver compiles the PTX, which takes
+ *     seconds, and caches the result.
+ *   - HIP 5.2 (in Debian 12) and older runtimes cannot load the code objects. If the program has already loaded a HIP
+ *     runtime, that runtime is used, unless gpu.driver_path is set. The library never unloads a HIP runtime, because
+ *     some versions crash when they are unloaded.
+ *   - Kernels are searched for in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in with
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
  *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same folders for the
- *     executable, (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with
- *     a message.
- *   - Self-test: some drivers compile wrongly, and some cards are broken. At open the kernels that the context will use
- *     score a small picture, and the CPU compares the result. vmafgpu_self_test_checksum() is equal on all GPUs.
+ *     executable, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums. Unsuitable files are
+ *     refused with a message.
+ *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
+ *     with the kernels that the context will use, and the result is compared with that of the CPU.
+ *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
  *
  * GPU: memory of frames
  *   frame.memory    how it is read                                                        may be overwritten
- *   HOST            gpu.copy_threads threads copy and check it before the push returns    when the push has returned
+ *   HOST            copied and checked by gpu.copy_threads threads during the push        when the push has returned
  *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
  *   PINNED          the GPU copies it                                                     when it is reusable (1)
  *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
  *   SURFACE, ARRAY  the GPU converts the images to planes                                 when it is reusable (1)
- *   (1) when vmafgpu_reusable_count() counts the pair, or by your work on a stream after vmafgpu_stream_wait()
- *   - Luma in device memory is read in place on these conditions: address and pitch are multiples of 16 bytes, rows are
- *     multiples of 4 bytes long, samples are in the low bits, and config.max_edit_size is 0.
- *   - Calls can come from any thread and with any current CUDA context or HIP device. The current one is restored, and
- *     no error state is left in HIP. Several contexts can share a GPU.
+ *   (1) when vmafgpu_reusable_count() counts the pair; after vmafgpu_stream_wait(), also by work queued on that stream
+ *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
+ *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
+ *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
+ *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
- * GPU: batches. A push collects gpu.batch pairs per launch and keeps up to gpu.queue_depth batches in flight. It blocks
- * only if the queue is full. Scores become available when their batch is finished. vmafgpu_flush(), vmafgpu_wait() and
- * vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() waits for no other pair, except for the oldest
- * batch if the queue is full. Batch 1 has the lowest latency; for small pictures the default is many times faster.
+ * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. Up to gpu.queue_depth batches can be in
+ * flight; a push blocks only if this queue is full. Scores become available when their batch has finished.
+ * vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() does not
+ * wait for other pairs, except for the oldest batch if the queue is full. A batch size of 1 has the lowest latency, but
+ * for small pictures the throughput is many times higher with the default.
  *
- * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background a thread opens it while
- * the CPU scores the first pairs. The first push or acquisition after that switches to the GPU, with identical scores.
- * If features depend on earlier frames, the switch is one or two pairs later. Acquired buffers are used up first. Until
- * the switch the backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs
- * can be acquired. While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no
- * work.
+ * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens it while
+ * the CPU scores the first pairs. Once the GPU is open, the next push or acquisition switches to it; the scores are
+ * identical. If features depend on earlier frames, the switch happens one or two pairs later. Pairs that are already
+ * acquired are still scored on the CPU. Until the switch, the backend name is "cpu", vmafgpu_get_config() returns no
+ * batch and no queue depth, and at most 4 pairs can be acquired. While the GPU is being opened, vmafgpu_is_opening()
+ * returns 1 and vmafgpu_push_many() shares no work.
  *
  * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
- * earlier frames, this number includes one or two references (or a pair) from before the run, which its GPU also
- * receives. Each GPU uses as much memory as a single one. Device frames are read in place on the GPU that
- * vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer, which requires samples in
- * the low bits of words, or bytes at 8 bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single
- * GPU. With several GPUs, device frames must therefore be ready when they are pushed, and RGB frames must be in host or
- * pinned memory.
+ * earlier frames, the GPU also receives one or two references (or one pair) from before the run, and the run is shorter
+ * by this number. Each GPU uses as much memory as a single GPU would with the same settings. Device frames are read in
+ * place if they are on the GPU that vmafgpu_next_device() returns before the push. Frames on another GPU are copied
+ * peer to peer; this requires samples in the low bits of words, or one byte per sample for 8 bits. gpu.stream,
+ * gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With several GPUs, device frames must therefore be
+ * ready when they are pushed. RGB frames must be in host or pinned memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
- *   no driver, GPU, kernels or GPU memory at open        the CPU scores (1)                      VMAFGPU_ERROR_BACKEND
- *   self-test fails, or a feature is CPU only            the CPU scores (1)                      VMAFGPU_ERROR_BACKEND
- *   host memory is short at open                         the CPU scores (1)                      VMAFGPU_ERROR_MEMORY
- *   GPU fails later, frames in host or pinned memory     the CPU scores these pairs, same bits   the same
+ *   no driver, GPU, kernels or GPU memory at open        the CPU is used (1)                     VMAFGPU_ERROR_BACKEND
+ *   self-test fails, or a feature is CPU only            the CPU is used (1)                     VMAFGPU_ERROR_BACKEND
+ *   host memory is short at open                         the CPU is used (1)                     VMAFGPU_ERROR_MEMORY
+ *   GPU fails later, frames in host or pinned memory     these pairs are scored on the CPU (2)   the same
  *   GPU fails later, frames in GPU memory                VMAFGPU_ERROR_DEVICE for these pairs    the same
- *   (1) If gpu.frame_memory is DEVICE or SURFACE, or gpu.devices is a list, the open fails as with CUDA.
- *   - Scores from before a failure stay available. If one of several GPUs fails, the CPU scores the pairs assigned to
+ *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as it does with CUDA.
+ *   (2) The scores are bit-identical.
+ *   - Scores from before a failure remain available. If one of several GPUs fails, the CPU scores the pairs assigned to
  *     it, and the other GPUs continue. If all fail, the CPU continues alone.
- *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime ends the process.
+ *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime terminates the
+ *     process.
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|,
- * and for the first frame 0.
- *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3, and the motion columns with
- *     options, are computed in the same way. Other columns are unchanged. Each score is bit-identical to that of
- *     libvmaf for a clip that ends with the pair. motion2 is never lower than in the whole clip, so most scores are
- *     slightly higher. Pooling uses live scores.
+ * mean absolute difference between two blurred references (integer_motion of libvmaf). For the last frame, motion2 is
+ * |i, i-1|; for the first frame, it is 0.
+ *   - With config.live, motion2 is always |i, i-1|, and 0 for the first pair. motion3 and motion columns with options
+ *     are computed in the same way. Other columns are unchanged. Each score is bit-identical to the score that libvmaf
+ *     computes for the last frame of a clip that ends with this pair. motion2 is never lower than in the whole clip, so
+ *     most scores are slightly higher. Pooling uses these scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
- *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU vmafgpu_try_push() scores
+ *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
  *     the pair during the call.
- *   - Motion is measured from one pushed reference to the next. The context keeps the references that it needs.
+ *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
- * FROM THE API OF LIBVMAF. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
+ * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
  * implements libvmaf's functions with this header. New code sets one config before the open, instead of adding models
- * and features call by call. A failure is a vmafgpu_result with a message, not a negative errno.
+ * and features call by call. Functions report a failure as a vmafgpu_result with a message, not as a negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
  *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform,
  *                                             .disable_transform; name: .name
- *   vmaf_model_load_from_path                 vmafgpu_model_parse() of the file's text, config.models[].model
- *   vmaf_model_collection_load                the same as for a model: a collection is a model with more columns
+ *   vmaf_model_load_from_path                 vmafgpu_model_parse() with the text of the file; config.models[].model
+ *   vmaf_model_collection_load                as for a single model; a collection is a model with more columns
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
  *   vmaf_model_collection_feature_overload
  *   vmaf_model_destroy                        vmafgpu_model_release() for a parsed model
  *   vmaf_model_collection_destroy
- *   vmaf_use_features_from_model              nothing: models add their features
+ *   vmaf_use_features_from_model              not needed: models add their features
  *   vmaf_use_features_from_model_collection
  *   vmaf_use_feature                          config.features[]: .name, for example "vif", .options "debug=true:..."
  *   vmaf_feature_dictionary_set
  *   vmaf_feature_dictionary_free
  *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
- *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which can be
+ *   vmaf_picture_alloc                        not needed: a vmafgpu_frame points to the caller's memory, which can be
  *   vmaf_picture_unref                        reused when the call returns (pinned and device memory: see GPU); stride:
  *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_acquire_pair()
  *   vmaf_fetch_preallocated_picture
- *   vmaf_read_pictures                        vmafgpu_push() in order, which counts the index; with NULL, NULL:
- *                                             vmafgpu_flush()
+ *   vmaf_read_pictures                        vmafgpu_push(), in frame order, because there is no index argument; for
+ *                                             NULL, NULL: vmafgpu_flush()
  *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next_score() as scores become ready;
  *                                             values[vmafgpu_model_column(v, m)] is the score of model m,
- *                                             .score that of the first model
- *   vmaf_score_at_index_model_collection      the same row: values[vmafgpu_column_index(v, "vmaf_bagging")], and
- *                                             _stddev, _ci_p95_lo and _ci_p95_hi
- *   vmaf_feature_score_at_index               the same row: values[vmafgpu_column_index(v, "integer_adm2")], the
- *                                             name in reports, or "VMAF_integer_feature_adm2_score"
- *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
+ *                                             .score is that of the first model
+ *   vmaf_score_at_index_model_collection      in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *                                             name "vmaf_bagging", "vmaf_stddev", "vmaf_ci_p95_lo" or "vmaf_ci_p95_hi"
+ *   vmaf_feature_score_at_index               in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *                                             name "integer_adm2" or "VMAF_integer_feature_adm2_score"
+ *   vmaf_score_pooled                         vmafgpu_pool() or vmafgpu_percentile() of any column, over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
- *   vmaf_write_output                         none in the library: examples/tool/report.c writes the same files
+ *   vmaf_write_output                         not in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version_string()
  *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.cuda_context
  *   vmaf_cuda_import_state
- *   vmaf_cuda_preallocate_pictures            nothing: set .memory = VMAFGPU_MEMORY_DEVICE in frames that are in the
- *   vmaf_cuda_fetch_preallocated_picture      caller's device memory, and config.gpu.frame_memory to the same
+ *   vmaf_cuda_preallocate_pictures            not needed: for frames in the caller's device memory, set .memory and
+ *   vmaf_cuda_fetch_preallocated_picture      config.gpu.frame_memory to VMAFGPU_MEMORY_DEVICE
  *
  * SWITCHES, defined before the include
- *   VMAFGPU_IMPLEMENTATION         defines the implementation; in one file only
- *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to that file
+ *   VMAFGPU_IMPLEMENTATION         compiles the implementation; define it in one file only
+ *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
  *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
- *   VMAFGPU_NO_THREADS             starts no threads (pthread; on Windows Win32, Vista or later): config.threads > 1
- *                                  then requires config.parallel_for. Compilers other than GCC, clang and MSVC need
- *                                  this switch and support one thread only
- *   VMAFGPU_NO_GPU                 no GPU backend, no search for drivers. Implied if pointers have 32 bits
- *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles the kernels in, vmafgpu_nvidia.h of
- *                                  `make blobs`. VMAFGPU_NO_SM_75 and so on leave one target out, unless another
- *                                  target is stored as a difference from it
- *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
- *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last folder in which kernel files are searched
- *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (some 15 seconds), for debug builds. Scores
+ *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
+ *                                  (Otherwise it uses pthreads, or on Windows the threads of Vista or later.) Compilers
+ *                                  other than GCC, clang and MSVC need this switch and support one thread only
+ *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers have 32 bits
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
+ *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on omit one target each,
+ *                                  unless the kernels of another target are stored as differences from that target
+ *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
+ *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
+ *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (about 15 seconds), for debug builds. Scores
  *                                  do not change. Implied except with GCC and clang on x86-64 and AArch64
- *   VMAFGPU_SELF "file.h"          name of this file, by which it includes itself, default "vmafgpu.h"
- *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: refuses calls on a closed context and ignores a second
- *                                  close, if the memory has not been reused (message: vmafgpu_last_error(NULL))
+ *   VMAFGPU_SELF "file.h"          the name under which this file includes itself; default "vmafgpu.h"
+ *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: as long as the memory of a closed context has not been
+ *                                  reused, refuses calls on the context and ignores a second close. The message is in
+ *                                  vmafgpu_last_error(NULL)
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
- *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
+ *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
  *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the other float features)
- *                                  leave out the host code of features. vmafgpu_open() refuses models and configs that
- *                                  need them and names the feature. Kernel files keep their kernels. If you only need
- *                                  the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
+ *                                  each omit the host code of a feature. vmafgpu_open() refuses models and configs that
+ *                                  need this feature, and the message names it. Kernel files still contain the kernels.
+ *                                  If you need only the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS,
+ *                                  _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits: config.max_edit_size is refused. Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
- *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"; relative to the folder of
- *                                  this header, or to a folder of -I
+ *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
+ *                                  (-I); default "models/model_embed.h"
  *
- * THREADS. Only one thread at a time can use a context; it need not always be the same thread. Different contexts are
- * independent. Several contexts and threads can read the same frame. Callbacks must not throw or longjmp.
- *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame. Fewer threads are
- *     used if a frame has too little work. With config.parallel_for your own thread pool does this instead. The default
- *     starts no thread.
- *   - On a GPU, gpu.copy_threads (default config.threads) threads copy frames in host memory. The driver may start
- *     more. The GPU works while the calling thread goes on. With gpu.open_in_background another thread runs until the
- *     GPU is open. Several GPUs are opened by one thread each, and these threads end before vmafgpu_open() returns.
- *     This requires more than one thread and no config.parallel_for.
+ * THREADS. Only one thread at a time can use a context, but it need not always be the same thread. Different contexts
+ * are independent. Several contexts and threads can read the same frame. Callbacks must not throw exceptions or call
+ * longjmp().
+ *   - If config.threads is n, the calling thread and n - 1 threads that are started at open share the work on each
+ *     frame. Small frames use fewer threads. With config.parallel_for, your own thread pool does this work instead. By
+ *     default, no thread is started.
+ *   - On a GPU, frames in host memory are copied by gpu.copy_threads threads (default: config.threads). The driver may
+ *     start threads of its own. The GPU works while the calling thread continues. With gpu.open_in_background, another
+ *     thread runs until the GPU is open. If gpu.copy_threads is more than 1 and config.parallel_for is NULL, several
+ *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
- * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. GPU calls also use the driver's stack.
+ * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional
+ * stack for the driver.
  *
- * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C, chosen at open for the processor and operating
- * system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change scores. config.cpumask
- * disables instruction sets; vmafgpu_instruction_set() returns the choice.
+ * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
+ * processor and the operating system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change
+ * scores. config.cpumask disables instruction sets. vmafgpu_instruction_set() returns the name of the chosen
+ * instruction set.
  *
- * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked and device memory by the
- * driver, in one block of each kind. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is
- * short, open reports how much it needs. Only these are allocated later:
+ * ALLOCATION. All memory is allocated at open, in one block of each kind: host memory by config.allocator, page-locked
+ * memory and device memory by the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If
+ * memory is short, vmafgpu_open() reports how much it needs. Only the following memory is allocated later:
  *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
- *   - the planes of the CPU backend when a GPU fails, and its buffers at the first vmafgpu_acquire_pair();
+ *   - the planes of the CPU backend, when a GPU fails;
+ *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, at its first call;
  *   - a temporary copy of a column in vmafgpu_percentile().
  *
- * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. A positive value is a state (AGAIN,
- * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
- * frame or option at fault. A failed call changes nothing, unless its description states something else.
+ * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. Positive values (AGAIN, END) are not
+ * failures; negative values are. After a failure, vmafgpu_last_error() returns a message that names the field, frame or
+ * option at fault. A failed call changes nothing, unless its description states otherwise.
  *
- * OTHER LANGUAGES, SHARED LIBRARIES. Structs can grow in any release. So compile the implementation and its users with
+ * OTHER LANGUAGES, SHARED LIBRARIES. Structs can grow in any release, so compile the implementation and its users with
  * the same header, and compare vmafgpu_version_number() with VMAFGPU_VERSION_NUMBER. To initialise a struct, set all
  * its bytes to zero. Enums are 32-bit integers; if -fshort-enums is used, use it for all files. Paths are passed to the
- * C library unchanged, on Windows in the ANSI code page.
+ * C library unchanged; on Windows, they must be in the ANSI code page.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
- *   - Feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) with the same C library. The vector code of libvmaf differs from its C code in ADM, at
- *     some widths below 533 and on hard synthetic edges. Its CUDA code differs in ADM and motion everywhere.
- *   - adm, vif, motion, cambi and psnr are integer sums per frame: the same on every machine, compiler, thread count,
- *     parallel_for and GPU, in every version of this header. One piece of code converts them to doubles, with a few
- *     calls of powf, pow, log10 and exp of the C library. With the C library of MinGW-w64, 3 in 1,000 values (ADM and
- *     scores) differ, by less than 1e-7.
+ *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
+ *     (`vmaf --cpumask 255`) if both use the same C library. For ADM, the results of libvmaf's vector code differ from
+ *     those of its C code at some widths below 533 and on hard synthetic edges. For ADM and motion, the results of its
+ *     CUDA code always differ.
+ *   - adm, vif, motion, cambi and psnr are computed from integer sums per frame. These sums are the same on every
+ *     machine and GPU, with every compiler, thread count and parallel_for, and in every version of this header. One
+ *     piece of code converts the sums to doubles; it makes a few calls to powf, pow, log10 and exp in the C library.
+ *     With the C library of MinGW-w64, about 3 in 1,000 ADM values and scores differ by less than 1e-7.
  *   - The other features use floats throughout. The order of their operations is fixed for all thread counts and
- *     backends. Functions for each sample (logarithms, powf, sixth and seventh powers of ciede) are part of the header
- *     and equal those of the GNU C library. Only the log2 of SpEED can differ in the last bit, for 0.05 % of
- *     arguments, which has changed no feature value so far. The C library computes tables and values per frame or block
- *     (exp, log2, log10, pow, lanczos4: sin) and the pixels of ciede before rounding to float (sin, cos, atan2, exp).
- *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
- *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines these
- *     cases:
- *       adm with 32 or fewer pixels in width or height: the usual border rules (libvmaf's vif and motion work at 16)
- *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
- *       cambi with full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
+ *     backends. The functions that are called for each sample (logarithms, powf, and the sixth and seventh powers in
+ *     ciede) are part of the header and return the same values as those of the GNU C library. There is one exception:
+ *     the log2 in SpEED can differ in the last bit, for 0.05 % of arguments. So far this has not changed any feature
+ *     value. The C library is called for tables and for values per frame or block (exp, log2, log10 and pow; sin for
+ *     lanczos4). Only ciede also calls it for each pixel (sin, cos, atan2, exp), and then rounds the result to float.
+ *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
+ *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
+ *     results in such cases:
+ *       adm with 32 or fewer pixels in width or height: the usual border rules apply (vif and motion of libvmaf support
+ *         16 pixels or more)
+ *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: a sample is a 16-bit word; libvmaf reads single bytes
+ *         as samples
+ *       cambi with full_ref, 10 bits and a source larger than the frames: rows are in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
- *       ciede, 4:2:0, an odd width with a chroma width that is a multiple of 32: values beyond a plane are zero
- *       float_adm and adm without any detail in the reference (adm_noise_weight 0): aim is 0
- *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them. The tool of
- *         libvmaf reads them rounded down: chroma of the first frame is wrong, and then the tool crashes
- *     These cases are refused with a message, and so are the sizes, formats and options that FEATURES excludes:
- *       float_vif if its filter is larger than the picture of a scale, or with bilinear resizing to more than 7680
+ *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
+ *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
+ *       y4m of odd width (with 4:2:0, also odd height): the tool rounds the size of chroma planes up, as y4m does. The
+ *         tool of libvmaf rounds it down, so it reads wrong chroma in the first frame and then crashes
+ *     The following cases are refused with a message, as are the sizes, formats and options that FEATURES excludes:
+ *       float_vif if its filter is larger than the picture at some scale, or with bilinear resizing to more than 7680
  *         columns
- *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a
- *         double above 65535 to uint16_t, which is undefined. The message states the largest scales that work
- *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in their tables: libvmaf
- *         uses an error code as the sensitivity and reports NaN
- *     Raw 4:2:0 and 4:2:2 video of odd size is not such a case: both tools expect chroma planes rounded down. Other
- *     programs (ffmpeg) write them rounded up, as in y4m.
+ *       adm with adm_csf_mode 1 and sensitivities that exceed 16 bits, as they do with the default scales: libvmaf
+ *         converts a double above 65535 to uint16_t, which is undefined. The message names the largest valid scales
+ *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in the tables of the mode:
+ *         libvmaf uses an error code as the sensitivity and reports NaN
+ *     Raw 4:2:0 and 4:2:2 video of odd size is supported: both tools expect chroma sizes that are rounded down. Other
+ *     programs, such as ffmpeg, write raw video with chroma sizes that are rounded up, as in y4m.
  *   - Compiler flags: pragmas in this header switch off fused multiply-add and all of -funsafe-math-optimizations,
- *     whatever flags you use (-O3, -march=native, gnu modes). They restore your settings at the end of the header.
- *     -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not round to
- *     nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no
- *     harm. 32-bit x86 needs -msse2 -mfpmath=sse.
- *   - Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly. clang uses that instruction for adm
- *     (errors of up to 6 %, without an error code); GCC does not.
+ *     whatever flags you use (-O3, -march=native, gnu modes). The pragmas restore your settings at the end of the
+ *     header. -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not
+ *     round to nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero
+ *     changes no result. 32-bit x86 needs -msse2 -mfpmath=sse.
+ *   - Emulators can have bugs: QEMU before 8.1 computes the s390x instruction MDEBR incorrectly. clang uses this
+ *     instruction in adm, which causes errors of up to 6 % that are not detected; GCC does not use MDEBR.
  *
  * ==== FOR DEVELOPERS ====
  *
- * SECTIONS, in the order of the file. Each has a banner with >>name and caption. vmafgpu_kernels.cu has such banners,
- * too. A section calls functions of earlier sections. >>levels and >>level operations are a part of their own: >>cpu
- * includes them once for each instruction set.
+ * SECTIONS, in the order of the file. Each section has a banner with >>name and a caption. vmafgpu_kernels.cu also has
+ * banners of this kind. A section calls functions of earlier sections. >>levels and >>level operations are separate:
+ * >>cpu includes them once for each instruction set.
  *   >>settings          compilers, switches, float rules     >>arithmetic        per-sample arithmetic of all backends
  *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair
  *   >>edits arithmetic  arithmetic of edits and maps         >>context           types of the engine
@@ -520,7 +555,7 @@
  *   >>gpu features      launches and memory of features      >>threads           parallel work on a frame
  *   >>contrast sensitivity  of adm and float_adm             >>resampling        Gaussian filters, resizing of planes
  *   >>chains            division of a frame among threads    >>cpu state         state of the CPU backend
- * Chapters. Each contains a feature in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
+ * Chapters. Each implements features, in five parts: code shared with kernels, CPU, lanes or vectors, GPU, tables.
  *   >>pixels            conversion of RGB frames to planes   >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references         >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas                >>speed             speed_chroma: entropy, float
@@ -547,39 +582,42 @@
  *   >>public edits      API: maps and edits                  >>public scores     API: scores, pooling, names
  *   >>levels            vector code per instruction set      >>level operations  operations of an instruction set
  *
- * HOW A PAIR FLOWS. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes it to a
- * backend (vmafgpu__backend_table).
+ * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
+ * it to a backend (vmafgpu__backend_table).
  *   CPU: vmafgpu__cpu_submit() uses luma in place or copies it (vmafgpu__view_frame()) and runs vmafgpu__frame_task()
- *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A
- *   piece calls a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the
- *   sums of its thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
- *   GPU: vmafgpu__gpu_submit() lets threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller
- *   wrote them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
- *   is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are copied
- *   back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the
- *   CPU. Several GPUs, or the CPU followed by the GPU that opens in the background, are units of one backend,
- *   vmafgpu__fleet_backend.
+ *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds).
+ *   For each piece, a function from vmafgpu__cpu_functions, the table of the instruction set, processes a strip of rows
+ *   and adds the results to the sums of the thread. CAMBI and SpEED divide their steps among the threads themselves
+ *   (vmafgpu__score_whole()).
+ *   GPU: in vmafgpu__gpu_submit(), threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller wrote
+ *   them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot is
+ *   full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a copy
+ *   of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event. If the GPU
+ *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and the GPU that opens in
+ *   the background, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
  *
  * WHAT MUST STAY TRUE
- *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. So backends are
- *      exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from which the
- *      chapter computes the same values as the CPU. The chapter defines the order of the operations.
- *   2. The arithmetic is written once: >>arithmetic, and the code that chapters share with kernels, compile as C, as
- *      C++ and as device code. The kernels include this file.
- *   3. Vector code is written once, over the operations of >>level operations; plain C is one of the instruction sets.
+ *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. Backends are
+ *      therefore exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from
+ *      which the chapter computes the same values as on the CPU. For this, the chapter defines the order of the
+ *      operations.
+ *   2. The arithmetic is written once: both >>arithmetic and the code that chapters share with kernels can be compiled
+ *      as C, as C++ and as device code. The kernels include this file.
+ *   3. Vector code is written once, in terms of the operations in >>level operations; plain C counts as an instruction
+ *      set.
  *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
  *      distinguishes them.
  *   5. No surprises: no global state, no thread that was not requested, and messages through config.on_log only. Memory
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
  *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
- *      have any order. Another order, a fused operation or another formula is allowed if an error bound shows whether
- *      the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
- *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN are
- *      impossible, because -0.0 has a sign bit but is not below 0.
+ *      be computed in any order. A different order, a fused operation or a different formula is allowed if an error
+ *      bound shows whether the rounded result can differ. If it can, the sum is recomputed in the order of libvmaf.
+ *   8. Signs and sizes of floats are compared as numbers. If code tests bits instead, a comment explains why -0.0 and
+ *      NaN are impossible, because -0.0 has its sign bit set but is not below 0.
  *
  * TERMS
  *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
@@ -588,11 +626,11 @@
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
  *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
  *
- * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are Netflix's, under the same licence.
+ * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence.
  */
 #if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H
-/* The public declarations keep their columns. */
+/* The alignment of the public declarations is manual. */
 /* clang-format off */
 
 #include <stddef.h>
@@ -620,8 +658,8 @@
 
 /* Initialises a struct of this header with zeros: `vmafgpu_config cfg = VMAFGPU_INIT;`. Zero means the default in every
  * field. Also initialises a whole array: `vmafgpu_frame frames[6] = VMAFGPU_INIT;`. Compiles without warnings in C and
- * C++, except that -Wmissing-braces of gcc warns in C about a single element of an array. In other languages, set all
- * bytes of a struct to zero. */
+ * C++, with one exception: in C, gcc with -Wmissing-braces can warn if VMAFGPU_INIT initialises a single element of an
+ * array. In other languages, set all bytes of a struct to zero. */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
 #else
@@ -635,8 +673,8 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * One table: name, number, message. Zero and positive values are not failures; negative values are. The
- * message of vmafgpu_last_error() names the field, frame or file position at fault.
+ * A table of names, numbers and messages. Negative values are failures; zero and positive values are not. The message
+ * of vmafgpu_last_error() names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
@@ -681,27 +719,30 @@ typedef enum vmafgpu_layout {
                                        P016, P210, P410); the low bits must be zero */
 } vmafgpu_layout;
 
-/* Kind of memory of all planes of a frame. A frame in host memory is borrowed until the call that takes it returns. Any
- * other frame is borrowed until vmafgpu_reusable_count() counts its pair, or, in single pairs and edits, until the call
- * returns. For DEVICE, SURFACE and ARRAY, data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
+/* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call.
+ * After a push, any other frame remains borrowed until vmafgpu_reusable_count() counts its pair. Frames for single
+ * pairs and edits are always borrowed only during the call. For DEVICE, SURFACE and ARRAY, data[i] holds the address or
+ * handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
-    VMAFGPU_MEMORY_HOST = 0, /* any host memory, also pinned memory */
-    VMAFGPU_MEMORY_PINNED,   /* host memory that the API of the GPU has page-locked, so that the GPU can read it. The
-                                CPU backend reads it as host memory */
-    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores: a CUdeviceptr, or a pointer from hipMalloc(). With
-                                several GPUs see vmafgpu_next_device() */
-    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores, for example of
+    VMAFGPU_MEMORY_HOST = 0, /* any host memory, including pinned memory */
+    VMAFGPU_MEMORY_PINNED,   /* host memory that was page-locked with the API of the GPU, so that the GPU can read it.
+                                The CPU backend treats PINNED as HOST */
+    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores the frame: a CUdeviceptr, or a pointer from hipMalloc().
+                                With several GPUs, see vmafgpu_next_device() */
+    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores the frame, such as
                                 imported Vulkan or Direct3D images. The images must be at least as large as the frame.
                                 They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
                                 sample. An element is one sample, or two for semi-planar chroma (R8, R8G8, R16, R16G16
-                                in Vulkan). `pitch` is ignored, and so are the low bits of SEMIPLANAR_HIGH. YUV images
-                                require gpu.frame_memory = SURFACE or a stated config.colour */
+                                in Vulkan). `pitch` is ignored, as are the low bits of words in SEMIPLANAR_HIGH. YUV
+                                images require that gpu.frame_memory is SURFACE or that config.colour is set */
     VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays with CUDA_ARRAY3D_SURFACE_LDST. Each push creates
-                                surfaces for them. If you use the same array again, create a surface once instead */
+                                surfaces for the arrays. If you push an array repeatedly, create a surface for it once
+                                and use SURFACE instead */
 } vmafgpu_memory;
 
 /* Pixel format of a frame: planes in the format of the config, or rows of RGB pixels, which are converted to planes as
- * config.colour states. The two frames of a pair can differ in it, and so can successive frames. */
+ * config.colour specifies. The pixel format can differ between the two frames of a pair, and between successive
+ * frames. */
 typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_YUV = 0,  /* planes in the format of the config                                           */
     VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM or _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM) */
@@ -714,19 +755,21 @@ typedef enum vmafgpu_pixels {
 
 /* ---- Conversion of RGB to YUV ----
  *
- * There are no defaults, because a wrong value changes scores by a lot. If a frame needs a value that is not stated,
- * the call fails and the message names the field. The conversion uses integers, so it is identical on every processor
- * and GPU. Only the planes that the features use are made. Alpha is ignored; colours are not multiplied by it.
- *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact value for the input codes. For
- *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above the exact value.
+ * There are no defaults, because a wrong value changes scores by a lot. If a frame needs a value that is not specified,
+ * the call fails and the message names the field. The conversion uses integer arithmetic, so its results are identical
+ * on every processor and GPU. Only the planes that the features use are created. Alpha is ignored; colours are not
+ * multiplied by it.
+ *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact result for the values of the
+ *     pixels. For RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above the exact value.
  *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020). Kg is 1 - Kr -
- *     Kb. Limited range of n bits spans 219 (luma) or 224 (chroma) times 2^(n - 8), full range 2^n - 1.
- *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. With an odd
- *     width or height the last column or row has no chroma of its own.
- *   - RGBA16F is linear light in the primaries of the matrix. A table applies the transfer function and maps each
- *     component to 16 bits. Values below 0 and NaN become 0, values above 1 (with PQ: 10000 cd/m2) become 1.
- *   - The CPU converts frames in host and pinned memory, the GPU frames in device memory. On the GPU, rows can have any
- *     address and pitch; multiples of 16 bytes are read fastest. */
+ *     Kb. With n bits, limited range spans 219 (luma) or 224 (chroma) times 2^(n - 8), and full range spans 2^n - 1.
+ *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. If the width
+ *     or height is odd, the last column or row has no chroma sample of its own.
+ *   - RGBA16F is linear light with the colour primaries of the standard that `matrix` names. A table applies the
+ *     transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1 (with PQ,
+ *     above 10000 cd/m2) become 1.
+ *   - Frames in host and pinned memory are converted on the CPU; frames in device memory, on the GPU. On the GPU, rows
+ *     can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -740,9 +783,9 @@ typedef enum vmafgpu_range {
     VMAFGPU_RANGE_FULL            /* at 8 bits 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; weights of its pixels */
+typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; weights of the pixels */
     VMAFGPU_SITING_UNSTATED = 0,
-    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, default of H.264. Weights
+    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, default in H.264. Weights
                                      [1 2 1] across, [1 1] down */
     VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1. Weights [1 1] and [1 1] */
     VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] and [1 2 1]. For 4:2:2, with chroma in
@@ -759,20 +802,20 @@ typedef enum vmafgpu_transfer {   /* transfer function from linear light to the 
 typedef struct vmafgpu_colour {
     vmafgpu_matrix   matrix;      /* unstated: all frames are YUV, and no memory is allocated for conversion */
     vmafgpu_range    range;       /* of the resulting YUV; required with `matrix` */
-    vmafgpu_siting   siting;      /* required if a feature uses chroma and it is subsampled */
+    vmafgpu_siting   siting;      /* required if a feature uses chroma and chroma is subsampled */
     vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in memory of the caller. It is borrowed, as vmafgpu_memory describes, and never written. Only its
- * samples are read, no bytes between the rows. The struct itself is read during the call only.
+/* One picture in memory of the caller. This memory is borrowed, as described at vmafgpu_memory, and never written. Only
+ * samples are read, never the bytes between rows. The struct itself is read only during the call.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
- *     Chroma is read only if a feature uses it, and can be NULL otherwise. These features are speed_chroma, psnr,
- *     psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
- *   - Only samples that a feature needs are read, and they are checked against the bit depth. See vmafgpu_push() for
- *     whether an illegal sample fails the push or the pair.
- *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
- *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
- *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit a ptrdiff_t.
+ *     Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features that use chroma
+ *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
+ *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() describes
+ *     whether a sample that is out of range makes the push or the pair fail.
+ *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (if the luma width is odd, the
+ *     chroma width is rounded up). The pitch can be negative; data[i] is still the top row. A negative pitch in pinned
+ *     memory requires config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void     *data[3];
@@ -780,23 +823,23 @@ typedef struct vmafgpu_frame {
     vmafgpu_memory  memory;        /* default: host                                                          */
     vmafgpu_pixels  pixels;        /* default: YUV. With RGB only data[0] and pitch[0] are used              */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
-                                      of the distorted frame; other tags are ignored */
+                                      of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with its pre- and post-processing. The fields follow the keys of the model files of
- * libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
+/* One support-vector regression with its pre- and post-processing. The fields correspond to the keys in the model files
+ * of libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
-    const char *const  *feature_options;     /* per feature "adm_enhn_gain_limit=1:..." or ""                */
-    const double       *slopes;              /* [1 + feature_count]; [0], never 0, belongs to the score      */
+    const char *const  *feature_options;     /* one per feature: "adm_enhn_gain_limit=1:..." or ""           */
+    const double       *slopes;              /* [1 + feature_count]; [0] is for the score and is not 0       */
     const double       *intercepts;          /* [1 + feature_count]                                          */
     int                 rescale;             /* 1: norm_type "linear_rescale"; 0: "none"                     */
-    double              gamma, rho;          /* of the radial basis function; gamma > 0                      */
+    double              gamma, rho;          /* for the radial basis function; gamma > 0                     */
     int                 sv_count;
     const double       *sv_coefs;            /* [sv_count]                                                   */
     const uint16_t     *sv_rows;             /* [sv_count]: row of sv_table; equal vectors share a row       */
@@ -814,7 +857,7 @@ typedef struct vmafgpu_svm {
     double              chroma_correction;
 } vmafgpu_svm;
 
-/* A model: one SVM, or (bootstrap) the main SVM followed by the collection. */
+/* A model: one SVM, or, in a bootstrap model, the main SVM followed by the collection. */
 typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
@@ -825,19 +868,19 @@ typedef struct vmafgpu_model {
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
- * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags are 0 or 1.
- * vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. There are four
- * exceptions, which must live as long as the context: models that were not parsed, the `user` pointers of callbacks,
- * gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
+ * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
+ * are 0 or 1. vmafgpu_open() copies the config. The data that it points to can be freed when vmafgpu_open() returns.
+ * There are four exceptions, which must live as long as the context: models that were not parsed, the `user` pointers
+ * of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Host memory of the library. Set both functions or neither. `allocate` returns memory aligned for any type (as malloc
- * does), or NULL. `release` never receives NULL. `user` is passed to both.
- *   - They are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(), _acquire_pair(),
- *     _percentile(), _close() and the model reader. After a GPU has failed, or with gpu.open_in_background, the next
- *     call on the context can also call them.
- *   - They run on the calling thread, with two exceptions. With gpu.open_in_background the thread that opens the GPU
- *     calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
+/* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
+ * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
+ *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
+ *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, or with
+ *     gpu.open_in_background, the next call on the context can also call them, whichever function it is.
+ *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
+ *     the GPU calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
 typedef struct vmafgpu_allocator {
     void *(*allocate)(void *user, size_t size);
     void  (*release)(void *user, void *pointer);
@@ -845,9 +888,9 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
- * be on any threads, in any order, one after the other or at the same time: no task waits for another. `count` is
- * config.threads; with 1 the callback is not used. Other values of i are ignored. If a task was not called exactly
- * once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
+ * run on any threads, in any order, sequentially or in parallel: no task waits for another. `count` is config.threads;
+ * if it is 1, the callback is not used. Calls with other values of i do nothing. If a task was not called exactly once,
+ * the library call that needed it fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -857,11 +900,12 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
-                                   CPU, silently. vmafgpu_backend_note() explains why the CPU is used. The open fails
-                                   without a GPU only if gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set.
-                                   An address does not identify its vendor. So if gpu.frame_memory is DEVICE or SURFACE,
-                                   or gpu.stream or gpu.cuda_context is set, only CUDA is tried: state HIP to use it */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features (NVIDIA is tried before AMD);
+                                   otherwise the CPU, without an error. vmafgpu_backend_note() explains why the CPU is
+                                   used. Without a usable GPU, the open fails only if gpu.frame_memory is DEVICE or
+                                   SURFACE or gpu.devices is set. An address does not identify the vendor of the GPU. So
+                                   if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or gpu.cuda_context is set,
+                                   only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -869,8 +913,9 @@ typedef enum vmafgpu_backend {
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
- * AMD and Intel processors estimate differently, which changes the last bits of libvmaf's adm2 (by 1e-7). To reproduce
- * scores of another machine, state its kind here. This affects only float_adm and the models that use it. */
+ * AMD and Intel processors estimate the reciprocal differently, which changes the last bits of libvmaf's adm2 (by
+ * 1e-7). To reproduce scores from another machine, specify its kind here. This field affects only float_adm and the
+ * models that use it. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -880,7 +925,7 @@ typedef enum vmafgpu_reciprocal {
 
 enum { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
 
-/* Type of the per-sample statistics of VIF on a GPU. The results are bit-identical. */
+/* Number type in which a GPU computes the per-sample statistics of VIF. The results are bit-identical. */
 typedef enum vmafgpu_vif_arithmetic {
     VMAFGPU_VIF_ARITHMETIC_AUTO = 0,  /* the faster one on the device */
     VMAFGPU_VIF_ARITHMETIC_DOUBLE,
@@ -891,52 +936,54 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Read during vmafgpu_open() only. If one cannot be
-                                           used, the open fails, also with AUTO */
-    int         device_count;           /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default
-                                           0. vmafgpu_get_config() returns the number of GPUs in use */
+                                           replaces `device`. Read during vmafgpu_open() only. If one of them cannot be
+                                           used, the open fails, even with AUTO */
+    int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
+                                           default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
-                                           CPU scores until the GPU is ready. Has no effect if `frame_memory` is DEVICE
-                                           or SURFACE, with config.map_block_size, or in builds without threads. Not
-                                           with `devices` */
+                                           CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
+                                           or SURFACE, if config.map_block_size is set, or in builds without threads.
+                                           Cannot be combined with `devices` */
     void       *cuda_context;           /* CUcontext of the caller, which must outlive this context; `device` is then
                                            ignored. Default: the primary context of the device, retained from open to
                                            close. Must be NULL with HIP, which has no contexts */
-    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
-                                           the work queued on it before the push is done. NULL: they must be ready when
-                                           they are pushed. (For the default stream pass CU_STREAM_LEGACY, or
-                                           hipStreamLegacy if the runtime has it) */
-    vmafgpu_memory frame_memory;        /* kinds of memory that frames can be in; narrower choices save memory. HOST
+    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready once
+                                           all work queued on the stream before the push has finished. If NULL, frames
+                                           must be ready when they are pushed. (For the default stream pass
+                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime has it) */
+    vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
                                            device, surfaces and arrays; SURFACE: surfaces and arrays. If all frames are
                                            arrays, also set SURFACE. SURFACE requires CUDA and one GPU */
-    int         batch;                  /* pairs per launch, 1..32. Default by size: 2 at 4K, 8 at 1080p, 32 at 576x324.
-                                           If `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has
-                                           25 GB, 16 at 4K and 32 below. At least 16 with `devices`; fewer if memory is
-                                           short; 1 with config.live or config.map_block_size. A pair waits until its
-                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so 1 has the
-                                           lowest latency */
-    int         queue_depth;            /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of
-                                           `batch` and `queue_depth` keep device memory below a limit if a batch of one
-                                           and a queue of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if
-                                           `frame_memory` is DEVICE or SURFACE; with `devices` four times as much per
-                                           GPU. If `frame_memory` is DEVICE or SURFACE, it is at least a 64th of the
-                                           device memory or a quarter of the free memory, whichever is less */
-    const void *kernels;                /* kernel image in memory, used instead of searching for a file: an output of
-                                           `make blobs`, PTX of this project, or machine code. Machine code is passed to
-                                           the driver unchecked; for AMD it can be an uncompressed bundle of code
-                                           objects. Read during vmafgpu_open() only */
+    int         batch;                  /* pairs per launch, 1..32. The default depends on the size: 2 at 4K, 8 at
+                                           1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, it is twice as
+                                           many, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller sizes.
+                                           With `devices`, it is at least 16. All these defaults are reduced if memory
+                                           is short. With config.live or config.map_block_size, the default is 1. A pair
+                                           waits until its batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so
+                                           1 has the lowest latency */
+    int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
+                                           `devices`. The defaults of `batch` and `queue_depth` keep device memory below
+                                           a limit, provided that a batch of one and a queue of two fit. The limit is
+                                           288 MB (of 2^20 bytes), or 384 MB if `frame_memory` is DEVICE or SURFACE.
+                                           With `devices`, it is four times as much for each GPU. If `frame_memory` is
+                                           DEVICE or SURFACE, the limit is at least a 64th of the device memory or a
+                                           quarter of its free part, whichever is less */
+    const void *kernels;                /* kernel image in memory, used instead of searching for a file: a file that
+                                           `make blobs` creates, PTX from this project, or machine code. Machine code is
+                                           passed to the driver unchecked; for AMD it can be an uncompressed bundle of
+                                           code objects. Read during vmafgpu_open() only */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels, otherwise a search;
                                            see `GPU: requirements` in the manual */
     const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
                                            libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
-    vmafgpu_vif_arithmetic vif_arithmetic; /* of the VIF kernels; default: the faster one */
-    int         copy_threads;           /* 1..256, default config.threads: CPU threads that copy and check frames in
-                                           host memory, for all GPUs, and open several GPUs at the same time. They score
-                                           if the GPU fails, or until open_in_background has opened it. If
-                                           `frame_memory` is PINNED or a device kind, threads are started during an open
-                                           only */
+    vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster one */
+    int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
+                                           frames in host memory, for all GPUs together. They also open several GPUs at
+                                           the same time, and they score if the GPU fails or until open_in_background
+                                           has opened it. If `frame_memory` is not HOST, threads run only during the
+                                           open */
     int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
                                            self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
                                            kernel and the card */
@@ -951,11 +998,11 @@ typedef struct vmafgpu_model_config {
     const char          *name;             /* column name; default "vmaf"; must be unique in a context */
     int                  disable_clip;     /* 1: do not clip to the score_clip of the model */
     int                  enable_transform; /* 1: apply the score_transform of the model (vmaf_v0.6.1: "phone" model) */
-    int                  disable_transform; /* 1: do not apply it, even if the model enables it. Not with
-                                              enable_transform */
+    int                  disable_transform; /* 1: do not apply the score_transform, even if the model enables it. Cannot
+                                               be combined with enable_transform */
     const char          *options;          /* feature options that override those of the model:
                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
-                                              features that the model does not use are ignored, see
+                                              features that the model does not use are ignored; but see
                                               config.strict_options */
 } vmafgpu_model_config;
 
@@ -971,13 +1018,13 @@ struct vmafgpu_score;
 
 /* A heat map of cambi: banding in the distorted frame at one of five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;          /* value of the option heatmaps_path, which identifies one of several cambi */
+    const char     *path;          /* value of the option heatmaps_path, which distinguishes several cambi features */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
     int             width, height; /* of the map */
-    int             named_width, named_height; /* size in the file names of libvmaf; with cambi_high_res_speedup the map
-                                                 is smaller */
-    const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid during the call */
+    int             named_width, named_height; /* size that libvmaf writes in file names; with cambi_high_res_speedup,
+                                                  the map is smaller */
+    const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid only during the callback */
 } vmafgpu_heatmap;
 
 typedef struct vmafgpu_config {
@@ -987,90 +1034,96 @@ typedef struct vmafgpu_config {
     vmafgpu_chroma  chroma;               /* default 4:2:0 */
     vmafgpu_layout  layout;               /* default planar */
 
-    vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU it needs
-                                             memory for one luma plane per frame of a call, and for chroma planes if a
-                                             feature uses chroma */
+    vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU,
+                                             conversion needs memory for one luma plane per frame of a call, and for the
+                                             chroma planes if a feature uses chroma */
 
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone */
     int                           model_count; /* 0..16 */
     int             features_only;        /* 1: no model, not even the default one; computes `features` only */
-    int             model_features_only;  /* 1: computes the features that the models need, but not the models; they
-                                             have no columns and are not used after the open */
-    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames and uses
-                                             no memory for them and no backend; width and height can be 0 */
+    int             model_features_only;  /* 1: computes the features that the models need, but no model scores; the
+                                             models have no columns and are not used after the open */
+    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames,
+                                             allocates no memory for frames and opens no backend; width and height can
+                                             be 0 */
     const vmafgpu_feature_config *features; /* features in addition to those of the models; default: none */
     int                           feature_count; /* 0..32 */
     int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
                                              unknown features; 0: ignores them, as libvmaf does, and sends a warning to
                                              `on_log`. Invalid values are refused in both cases */
-    int             threaded_column_order; /* order of columns in reports of libvmaf: 1 as with threads (psnr,
-                                             speed_temporal and float_motion come first), 0 as without threads */
+    int             threaded_column_order; /* order of the columns: 1: as in reports of libvmaf with threads (psnr,
+                                              speed_temporal and float_motion come first); 0: as in its reports without
+                                              threads */
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1. Every pair
-                                             must still be pushed, because motion uses all reference frames. The other
-                                             distorted frames are used by psnr and speed_temporal only. The index counts
-                                             the pairs of this context: in a segment, frame 0 is its first pair */
+                                             must still be pushed, because motion uses all reference frames. Distorted
+                                             frames that are not scored are used only by psnr and speed_temporal. The
+                                             index counts the pairs of this context: in a segment, frame 0 is its first
+                                             pair */
     int             discard_scores;       /* 1: do not keep scores after delivery, so that memory does not grow with the
                                              clip. Pooling still works; percentiles, vmafgpu_pool_range(),
                                              vmafgpu_score_at() and vmafgpu_value_at() do not */
 
-    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are those that
-                                             libvmaf gives if the clip ends with the pair. See LIVE SCORES in the
-                                             manual. gpu.batch is then 1 by default */
+    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are the values
+                                             that libvmaf computes if the clip ends with the pair. See LIVE SCORES in
+                                             the manual. With `live`, gpu.batch is 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
-                                             1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
-    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one pass on
-                                             the CPU, 1..16; default 1. More contexts take more passes. Takes some
-                                             memory per thread. Set the same value in all contexts */
+                                             1..16; default 1. Each frame after the first takes about 1.5 bytes of
+                                             memory per pixel */
+    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() processes in one pass
+                                             on the CPU, 1..16; default 1. More contexts require more passes. Values
+                                             above 1 take some memory per thread. Set the same value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
-                                             samples, usually 16; default 0: no maps. Requires `live`, a model, and only
-                                             the features of edits; not with `contexts_per_pass`. With CUDA and HIP: one
-                                             GPU, 516 bytes of its memory per block, and gpu.batch is 1 */
+                                             samples, usually 16; default 0: no maps. Requires `live` and a model. Only
+                                             the features that edits support are allowed, and `contexts_per_pass` must
+                                             be 1. With CUDA and HIP, maps require a single GPU, 516 bytes of its memory
+                                             per block, and a gpu.batch of 1 */
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
-                                             Takes two luma planes and a few megabytes per thread. On a GPU it takes 90
-                                             bytes per pixel and up to 100 MB of device memory, and 30 MB of pinned
-                                             memory. With backend AUTO and frames in host or pinned memory the whole
-                                             context uses the CPU */
+                                             Takes memory for two luma planes, and a few megabytes per thread. On a GPU,
+                                             edits take 90 bytes of device memory per pixel plus up to 100 MB, and 30 MB
+                                             of pinned memory. With backend AUTO and frames in host or pinned memory,
+                                             the whole context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 threads that share the work on a frame, including the calling one;
-                                             default 1: no thread is started. If the system starts fewer, they do the
-                                             work, with the same scores, and a warning goes to `on_log` */
-    unsigned        cpumask;              /* instruction sets not to use, one bit each as in libvmaf: 8 AVX2, 16
-                                             AVX-512, on ARM 1 NEON. Other bits are ignored. Does not change scores */
+    int             threads;              /* number of threads that share the work on a frame, including the calling
+                                             thread, 1..256; default 1: no thread is started. If the system cannot start
+                                             all of them, the others do the work, the scores are the same, and a warning
+                                             goes to `on_log` */
+    unsigned        cpumask;              /* bit mask of instruction sets that must not be used, as in libvmaf: 8 is
+                                             AVX2, 16 is AVX-512; on ARM, 1 is NEON. Other bits are ignored. Does not
+                                             change scores */
     vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine */
-    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on threads of the caller; default: none */
+    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on threads of the caller; default NULL */
     void           *parallel_for_user;
 
     vmafgpu_allocator allocator;          /* default: malloc and free */
 
-    /* Receives messages. Called inside a call of this library, on the calling thread. Default: no messages. */
+    /* Receives messages. Called on the calling thread, during a call of this library. Default: no messages. */
     void          (*on_log)(void *user, vmafgpu_log_level level, const char *message);
     void           *on_log_user;
 
-    /* Receives the scores, in frame order; vmafgpu_next_score() then returns none. A frame that failed has
-     * score->result below 0. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
-     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush().
-     * From inside the callback, the same context accepts functions that take it as const (columns, names, config). It
-     * also accepts vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and
-     * _reusable_count(); they cover this score and those before it. Other calls return VMAFGPU_ERROR_STATE;
-     * vmafgpu_close() does nothing. */
+    /* Receives the scores, in frame order; vmafgpu_next_score() then returns no scores. If a frame failed,
+     * score->result is negative. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
+     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). Inside the callback, you can call
+     * functions that take the context as const (columns, names, config). You can also call vmafgpu_score_at(),
+     * _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and _reusable_count(), which cover this score
+     * and all earlier ones. Other calls on the context return VMAFGPU_ERROR_STATE; vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
-    /* Receives the value of vmafgpu_reusable_count() when it has grown: the callback can overwrite or free the frames
-     * of these pairs. Called at the end of calls on the context, for example vmafgpu_push(), _try_push(), _push_many(),
-     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). The callback must not call functions
-     * on the context. */
+    /* Receives the value of vmafgpu_reusable_count() whenever it has increased: the callback can overwrite or free the
+     * frames of the pairs that it counts. Called at the end of calls on the context, for example vmafgpu_push(),
+     * _try_push(), _push_many(), _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). The
+     * callback must not call functions on the context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
-    /* Receives the heat maps of every cambi that has the option heatmaps_path; without this callback the option is
-     * refused. The value of the option is only passed on. Called inside vmafgpu_push(), _try_push() and _push_many(),
-     * for frames that are scored, scale by scale. If the push fails, its maps are delivered again with the next
-     * attempt. The callback must not call functions on the context. The CPU makes heat maps, with nearly twice the
-     * work; no GPU is used with this option. */
+    /* Receives the heat maps of every cambi feature that has the option heatmaps_path; without this callback, the
+     * option is refused. The value of the option is passed to the callback and not used otherwise. Called inside
+     * vmafgpu_push(), _try_push() and _push_many() for each frame that is scored, once for each scale. If the push
+     * fails, its maps are delivered again with the next attempt. The callback must not call functions on the context.
+     * Heat maps are computed on the CPU, which nearly doubles the work; contexts with this option do not use a GPU. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
@@ -1080,7 +1133,8 @@ typedef struct vmafgpu_config {
  * Scores
  *
  * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...), then the
- * outputs of the models ("vmaf", ...). For a clip of one frame see vmafgpu_report_column(). Each scored frame is a row.
+ * outputs of the models ("vmaf", ...). The report has a different order if the clip has only one frame: see
+ * vmafgpu_report_column(). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
     int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. 0 for scores
@@ -1090,8 +1144,8 @@ typedef struct vmafgpu_score {
                                 vmafgpu_close(); with discard_scores, and for scores outside of the clip, until the next
                                 call on the context */
     vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then */
-    uint64_t       tag;      /* `tag` of the distorted frame, also if the frame failed; 0 for vmafgpu_predict() and
-                                without a distorted frame */
+    uint64_t       tag;      /* `tag` of the distorted frame, even if the frame failed; 0 for vmafgpu_predict() and if
+                                there is no distorted frame */
 } vmafgpu_score;
 
 typedef enum vmafgpu_pool_method {
@@ -1107,12 +1161,13 @@ typedef struct vmafgpu vmafgpu;
  * Functions
  *
  * Threads: calls on different contexts can run at the same time; calls on one context must not. Consecutive calls on a
- * context can come from different threads. A context can be busy with another call, on another thread or because the
- * call comes from a callback. Then a call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
+ * context can come from different threads. If a context is busy with another call (on another thread, or because a
+ * callback makes a new call), the new call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
  * Functions that take the context as const are not checked in this way.
  *
- * A NULL context or argument is VMAFGPU_ERROR_ARGUMENT, unless a description allows NULL. Getters then return 0, -1,
- * NULL or "". Functions of a context whose open failed return VMAFGPU_ERROR_STATE.
+ * If the context or an argument is NULL, functions return VMAFGPU_ERROR_ARGUMENT, unless their description allows NULL.
+ * Getters then return 0, -1, NULL or "". If the open of a context failed, calls on this context return
+ * VMAFGPU_ERROR_STATE.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Opens a context and allocates all its memory except the score list. *context is set even on failure: the context then
@@ -1120,18 +1175,19 @@ typedef struct vmafgpu vmafgpu;
  * (VMAFGPU_ERROR_MEMORY). The comment of vmafgpu_config states how long the data that `config` points to must live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
-/* Checks whether vmafgpu_open() would accept a config, without opening anything: its fields, models, features and their
- * options. With width and height 0 the size is unknown, and the config is accepted if some size fits. Does not look for
- * a backend or GPU and allocates no memory for frames. On failure vmafgpu_last_error(NULL) returns the message.
- * `on_log` receives the message and warnings, as from an open. */
+/* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
+ * anything. If width and height are 0, the size is unknown, and the config is accepted if it is valid for at least one
+ * size. Does not look for a backend or GPU and allocates no memory for frames. On failure, vmafgpu_last_error(NULL)
+ * returns the message. `on_log` receives the message and any warnings, as with vmafgpu_open(). */
 VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
-/* Frees the context and everything it holds; NULL is allowed. Waits for work on the GPU, and for a thread that opens a
- * GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the context. */
+/* Frees the context and everything that it holds; NULL is allowed. Waits for work on the GPU, and for a thread that
+ * opens a GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the
+ * context. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 
-/* Discards all frames and scores and keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
- * requests are discarded as well. */
+/* Discards all frames and scores but keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
+ * requests are also discarded. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
@@ -1140,149 +1196,155 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
- *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically.
- *     Pairs in device memory fail one by one with VMAFGPU_ERROR_DEVICE: vmafgpu_next_score() returns the failure.
+ *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. Each
+ *     pair in device memory fails with VMAFGPU_ERROR_DEVICE, which vmafgpu_next_score() returns.
  *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
- *     checks it, the pair fails instead. The GPU checks chroma, and these kinds of luma: in device memory, in acquired
- *     buffers, and in pinned memory that the GPU copies unchanged.
- *   - If a pair fails, its neighbours whose motion depends on it fail too. */
+ *     checks it, the pair fails instead. The GPU checks all chroma. It checks luma in device memory, in acquired
+ *     buffers, and in pinned memory that the GPU copies unchanged; the CPU checks all other luma.
+ *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
 /* Like vmafgpu_push(), but never waits for a GPU. If the queue is full, it returns VMAFGPU_AGAIN and the pair is not
  * part of the clip. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory
- * are copied during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
+ * are copied during the call. If the CPU is used, including after a GPU has failed, there is no queue, and the call
+ * scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
-/* Returns buffers for the next pair. A reader or decoder can write samples to them, and the CPU makes no further copy:
- * on a GPU they are pinned memory. The frames have the format of the config and .memory HOST; cast away the const of
- * data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise chroma of odd sizes is rounded up.
- * Push the frames unchanged, except for `tag`.
- *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, also of a
- *     preceding or following frame, releases the oldest acquired pair, even if you push other frames instead. An
- *     acquired frame in another position is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays
- *     acquired.
- *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
- *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
- *   - On a GPU at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU at most 4 can
- *     be acquired; they are allocated at the first call. If all are in use and a pair is acquired, the function returns
- *     VMAFGPU_AGAIN: push a pair first. If no pair is acquired, it blocks as a push does.
- *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
- *   - config.gpu.frame_memory must be HOST. On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
- *     if all pairs are acquired, they return VMAFGPU_ERROR_STATE.
+/* Returns buffers for the next pair. If a reader or decoder writes samples to these buffers, the CPU makes no further
+ * copy. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory HOST; cast
+ * away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, odd luma sizes
+ * are halved and rounded up for chroma. Push the frames unchanged, except for `tag`.
+ *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
+ *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
+ *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
+ *     remains acquired.
+ *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. From then
+ *     on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the memory.
+ *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
+ *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
+ *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
+ *     blocks as a push does.
+ *   - If samples exceed the bit depth, the pair fails on a GPU, as with pinned memory; on the CPU, the push fails.
+ *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
+ *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses every
  *     pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* Pushes one reference with several distorted frames. contexts[i] scores the pair of the reference and distorted[i],
  * with the same result as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
- * (size, format, models, features, threads) share the work that depends only on the reference. It is done once per
- * `config.contexts_per_pass` contexts.
- *   - Pairs are pushed to the contexts in order, also after one push has failed. The function returns the first
- *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts with
- *     VMAFGPU_OK.
- *   - If the reference was acquired, the context that returned it must be the last one, because it owns the memory
- *     after its push.
+ * (size, format, models, features, threads) share the work that depends only on the reference. This work is done once
+ * for every `config.contexts_per_pass` contexts.
+ *   - Pairs are pushed to the contexts in order, even after one push has failed. The function returns the first
+ *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts whose
+ *     result is VMAFGPU_OK.
+ *   - If the reference was acquired, the context that returned it must be the last one, because that context owns the
+ *     memory after the push.
  *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);
 
-/* Score a clip in segments. Before the first push, call vmafgpu_push_preceding() with the reference frames that precede
- * the segment, oldest first: vmafgpu_preceding_count() of them, or as many as the clip has. After the last push and
- * before the flush, call vmafgpu_push_following() with the reference frame that follows the segment, unless the clip
- * ends there. The scores are then bit-identical to those of the whole clip; additional frames change nothing. The index
- * of scores and config.subsample count from the first pair of the segment.
- *   - speed_temporal also uses the previous distorted frame; other features use neighbours for motion only. With
- *     speed_temporal vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: push the pair before the segment instead and
- *     ignore its score.
- *   - With motion_five_frame_window a segment of only the first frame of the clip needs two following frames. */
+/* Push the reference frames around a segment, so that a clip can be scored in segments. Before the first push, call
+ * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
+ * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
+ * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
+ * those of the whole clip. Pushing more frames than necessary changes nothing. The index of scores and config.subsample
+ * start counting at the first pair of the segment.
+ *   - speed_temporal also uses the previous distorted frame; other features use neighbouring frames only for motion.
+ *     With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the pair that precedes
+ *     the segment, and ignore its score.
+ *   - With motion_five_frame_window, a segment that consists only of the first frame of the clip needs two following
+ *     frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* Describe a picture in one buffer with its planes one after the other, as in raw files and decoders (I420, NV12, P010,
- * I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout of `config`:
- * the config for vmafgpu_open(), with zeros for defaults, or the one of vmafgpu_get_config(). `pitch` is that of luma
- * in bytes; 0 means tightly packed; negative values are not supported. Chroma rows that contain half as many samples
- * have half the pitch, rounded up.
- *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If such a picture is not
- *     possible, data[0] is NULL, which vmafgpu_push() refuses.
- *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if such a picture is not possible. */
+/* Describe a picture whose planes are stored one after the other in one buffer, as in raw files and decoders (I420,
+ * NV12, P010, I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout of
+ * `config`. This can be the config for vmafgpu_open(), where zeros mean defaults, or the one that vmafgpu_get_config()
+ * returns. `pitch` is the luma pitch in bytes; 0 means tightly packed; negative values are not supported. Chroma rows
+ * that contain half as many samples have half the pitch, rounded up.
+ *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If the format or the pitch
+ *     is invalid, data[0] is NULL, which vmafgpu_push() refuses.
+ *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if the format or the pitch is invalid. */
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* Returns the number of references before a segment that its scores depend on. It is 1 for the models of v0.6, 0
- * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. With 0 the pairs are
- * independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
+/* Returns the number of references before a segment that affect the scores of the segment: 1 for the models of v0.6, 0
+ * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If it is 0, the pairs
+ * are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits for a GPU. Returns
  *   - VMAFGPU_OK if there is a score;
- *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. If config.on_score
- *     is set, it delivers the scores, and this function returns only these two values;
- *   - the failure of the frame (below 0) if the frame has no score; score->index is the frame. The next call continues
- *     with the frame after it;
+ *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if no score is left after a flush. If
+ *     config.on_score is set, it delivers the scores, and this function returns only these two values;
+ *   - the failure of the frame (below 0) if the frame has no score; score->index is the index of the frame. The next
+ *     call continues with the next frame;
  *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
  *     written.
- * Because motion depends on the following frame, a score is ready one push later, and on a GPU when its batch is
- * finished. With motion_five_frame_window the first scores are ready two pushes later. With config.live they are not
- * delayed. */
+ * Because motion depends on the following frame, a score is ready one push later, or, on a GPU, when its batch has
+ * finished. With motion_five_frame_window, the first scores are ready two pushes later. With config.live, scores do not
+ * wait for later frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
- * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If frames have no score, the function returns the failure of the
- * first one; the clip is ended in this case too. */
+ * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If any frame has no score, the function returns the failure of the
+ * first such frame; the clip ends in this case, too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Report or wait until frames are no longer used. Frames in pinned or device memory stay borrowed after the call that
- * receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1. If `pairs` is
- * negative, it means all pairs that were pushed. More pairs than were pushed are refused with VMAFGPU_ERROR_ARGUMENT.
+/* Report how many frames are no longer in use, or wait for them. Frames in pinned or device memory remain borrowed
+ * after the call that receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1.
+ * If `pairs` is negative, it means all pairs that were pushed. If it is more than the number of pushed pairs, the
+ * functions return VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
- *     a GPU. It returns 0 for NULL and if the context is busy. With motion, the last one or two references in pinned
- *     memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied them.
- *   - vmafgpu_wait() submits an incomplete batch and returns when `pairs` pairs are done. Their scores are ready,
- *     except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and following frames in
- *     pinned or device memory.
+ *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used, the last one or two references in
+ *     pinned memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied these references.
+ *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
+ *     then ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
+ *     following frames in pinned or device memory.
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
- *     thread. It is for frames in GPU memory, also surfaces and arrays: work that is queued on the stream afterwards
- *     can overwrite them. If the CPU scores, no frame is in use and the function returns VMAFGPU_OK immediately. With
- *     gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *     thread. Use it for frames in GPU memory, including surfaces and arrays: work that is queued on the stream
+ *     afterwards can overwrite these frames. If the CPU is used, no frame is in use, and the function returns
+ *     VMAFGPU_OK immediately. With gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame before this one. motion and motion2 are the
- * difference between the two references, as in the last frame of a clip. If `previous` is NULL, motion is 0, as in a
- * clip of one frame. Inside a clip motion2 is the smaller of the differences to both neighbours, so the score can be
- * lower there; vmafgpu_edit_begin() takes the next reference, too. With motion_five_frame_window motion is always 0.
- * score->values is valid until the next call on the context. The result does not enter pooling. On a GPU the call
- * submits an incomplete batch first. */
+ * frames are borrowed for the call. `previous` is the reference frame that precedes `reference`. motion and motion2
+ * measure the difference between these two references, as in the last frame of a clip. If `previous` is NULL, motion is
+ * 0, as in a clip of one frame. Inside a clip, motion2 is the smaller of the differences from both neighbours, so a
+ * frame can score lower in the clip; vmafgpu_edit_begin() also accepts the next reference. With
+ * motion_five_frame_window, motion is always 0. score->values is valid until the next call on the context. Pooled
+ * values do not include the result. On a GPU, the call submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
 /* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
  * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). count is 1..config.max_candidates, for which
- * memory was allocated at open. On the CPU the work for the references is done once, except for cambi and speed_chroma;
- * a GPU scores one pair after the other. The values of all scores are valid until the next call on the context. On
- * failure no score is written, and the message names the candidate, counted from 0. */
+ * memory was allocated at open. On the CPU, the work that depends only on the references is done once, except in cambi
+ * and speed_chroma; on a GPU, the pairs are scored one after the other. The values of all scores are valid until the
+ * next call on the context. On failure, no score is written, and the message names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
                                                     const vmafgpu_frame *distorted, int count,
                                                     const vmafgpu_frame *previous, vmafgpu_score *scores);
 
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
- * A context with config.max_edit_size > 0 keeps one scored pair, the base. It computes the score of the base with other
- * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame. The
- * cost depends only on the size of the rectangle.
- *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
- *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
- *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
- *     per second if thousands are submitted at once.
- *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base the functions
- *     below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ * A context with config.max_edit_size > 0 keeps one scored pair, the base. The functions below compute the score that
+ * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to
+ * scoring the whole changed frame. The cost depends only on the size of the rectangle.
+ *   - Features: adm, vif, motion, and models that use only these features; vmafgpu_open() refuses others.
+ *   - Backend: a single GPU if config.backend is CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise
+ *     the CPU. The results are identical. On either backend, a single edit takes a few tenths of a millisecond. A GPU
+ *     can try millions of edits per second if thousands are submitted at once.
+ *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base, the
+ *     functions below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns
+ *     VMAFGPU_ERROR_DEVICE.
  *   - Edits change neither the clip in progress nor the frames of the caller.
  *   - Nothing is allocated after open. */
 
@@ -1291,39 +1353,42 @@ typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
     ptrdiff_t   pitch;                  /* bytes, not samples, from row to row; can be negative; 0: tightly packed */
-    vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
+    vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE, which is read in the stream order of
+                                           config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
-                                           columns are NaN. Saves some microseconds on the CPU. On a GPU the CPU
-                                           computes the scores, so skip them except for the best edits */
+                                           columns are NaN. This saves a few microseconds per edit on the CPU. When
+                                           edits are tried on a GPU, the CPU still computes their scores, so skip scores
+                                           except for the best edits */
 } vmafgpu_edit;
 
 /* Integer sums of vif and adm of the first model (without a model, of the first vif and adm in the config). Together
  * with the denominators, which depend on the reference only, they determine these features. Indexed by scale, then band
  * (h, v, d). */
 typedef struct vmafgpu_edit_sums {
-    int64_t vif_information[4];         /* sum of log2, times 2048                                           */
+    int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
-    int64_t adm[4][3], aim[4][3];       /* sums of cubes; in edits rounded per row, in a vmafgpu_block not rounded */
+    int64_t adm[4][3], aim[4][3];       /* sums of cubes; rounded per row in edits, not rounded in a vmafgpu_block */
 } vmafgpu_edit_sums;
 
 typedef struct vmafgpu_edit_score {
-    double score;                       /* score of the first model for the base with this edit only, bit-identical to
-                                           vmafgpu_score_pair() of the changed frame. NaN without a model or on
-                                           failure */
+    double score;                       /* score of the first model for the base with only this edit applied,
+                                           bit-identical to vmafgpu_score_pair() of the changed frame. NaN without a
+                                           model or on failure */
     double change;                      /* change of the prediction of the first model, before transform and clip:
-                                           positive if the edit raises the score. It omits the roundings to float of
-                                           libvmaf, which quantise `score` in steps of about 5e-6. So its sign is
-                                           reliable even for small edits of large frames. NaN without a model or on
-                                           failure */
+                                           positive if the edit raises the score. `change` is computed without the
+                                           rounding to float in libvmaf, which quantises `score` in steps of about 5e-6.
+                                           The sign of `change` is therefore reliable even for small edits of large
+                                           frames. NaN without a model or on failure */
     vmafgpu_edit_sums sums;             /* changes of the sums; 0 on failure */
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
 /* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
- * motion as in a clip of these frames. Either can be NULL; without `following` motion is the same as in
- * vmafgpu_score_pair(). (With motion_five_frame_window motion is 0.) With distorted NULL the reference is used.
- *   - Frames must be in host memory, on a GPU in any kind that config.gpu.frame_memory allows. They are borrowed for
- *     the call.
+ * motion as in a clip of these frames. Either can be NULL. If `following` is NULL, motion is the same as in
+ * vmafgpu_score_pair(). (With motion_five_frame_window, motion is 0.) If `distorted` is NULL, the reference is used
+ * instead.
+ *   - On the CPU, frames must be in host memory; on a GPU, in any kind of memory that config.gpu.frame_memory allows.
+ *     Frames are borrowed for the call.
  *   - `score` can be NULL; its values are valid until the next call on the context.
  *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. On failure there is no
  *     base. */
@@ -1331,13 +1396,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
-/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. Put
- * edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half the time. A
- * GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
+/* Tries `count` edits independently of each other; the base does not change. The work is shared by config.threads
+ * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half
+ * the time. A GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
  *   - scores[i] receives the result of edits[i]. `values` is NULL or receives all columns of each edit: count *
  *     vmafgpu_column_count() doubles.
- *   - An edit with an invalid rectangle or invalid samples gets NaN and an error in scores[i].result; the other edits
- *     are scored. The function then returns the error of the first invalid edit.
+ *   - An edit with an invalid rectangle or invalid samples gets NaN as its score and an error in scores[i].result; the
+ *     other edits are scored. The function then returns the error of the first invalid edit.
  *   - If the call itself fails (GPU, config.parallel_for), no edit is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
@@ -1349,19 +1414,20 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
-/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip and without
- * roundings to float. Their dot product with the `sums` of an edit approximates its `change` to first order, within
- * some percent for blocks. */
+/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip, and without
+ * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of its `change`,
+ * accurate to a few percent for blocks. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* of the base; NaN without a model, with all derivatives 0          */
-    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where the sum is 0: there is no slope */
+    double prediction;                  /* of the base; without a model NaN, and all derivatives are 0       */
+    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
     double loss;                        /* estimate of the score that is lost in this block: the gradient times the
-                                           change of the sums if the block and its surroundings equalled the reference.
-                                           Use it to rank blocks. Restoring the block alone can even lower the score,
-                                           and the losses of all blocks do not add up to the loss of the frame */
+                                           change that the sums would show if the block and its surroundings equalled
+                                           the reference. Use `loss` to rank blocks. Restoring the block alone can even
+                                           lower the score, and the losses of all blocks do not add up to the loss of
+                                           the frame */
     vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
                                            they are 2^k times those of edits, where 2^k is the height of the bands of
                                            that scale, rounded up to a power of two */
@@ -1370,58 +1436,61 @@ typedef struct vmafgpu_block {
 /* Computes the gradient at the base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
-/* Splits the base into blocks of size x size luma samples, 4..256, and writes their losses and sums row by row: *across
- * times *down blocks, both rounded up. `blocks` must be large enough for them; with blocks NULL only *across and *down
- * are written.
+/* Splits the base into blocks of size x size luma samples, 4..256, and writes the losses and sums of the blocks row by
+ * row. There are *across times *down blocks, both rounded up, and `blocks` must be large enough for all of them. If
+ * `blocks` is NULL, only *across and *down are written.
  *   - The block column of a sample in column x is (x << s) / size for VIF scale s. It is (x << (s + 1)) / size for ADM
  *     coefficients. Block rows are computed in the same way.
- *   - The CPU uses plain C and config.threads threads; one thread takes as long as about ten scores of the frame. If
- *     the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host memory in both cases. */
+ *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
+ *     scoring the frame. If the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host
+ *     memory in both cases. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
 
-/* Requests a map of where in the frame VMAF is lost. The map belongs to the next push that is scored. Requires
- * config.map_block_size. The map has one float per block of map_block_size x map_block_size luma samples, row by row
- * without padding, vmafgpu_map_blocks() in total. Each is the `loss` of vmafgpu_edit_blocks() for the pair, with motion
- * as in config.live, converted to float.
- *   - A request is for one pair. It stays pending if the push fails or returns VMAFGPU_AGAIN, and for pairs that
- *     subsample leaves out. NULL or vmafgpu_reset() cancels it. The map must be aligned to 4 bytes.
+/* Requests a map that shows where in a frame VMAF is lost. The map is computed for the next pair that is pushed and
+ * scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size luma
+ * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` of vmafgpu_edit_blocks()
+ * for the pair, with motion as in config.live, converted to float.
+ *   - A request is for one pair. It remains pending if the push fails or returns VMAFGPU_AGAIN, or if subsample leaves
+ *     the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to 4 bytes.
  *   - HOST, PINNED: on the CPU the map is written before the push returns, after config.on_score. On a GPU it is
  *     written when the score of the pair is ready, before config.on_score.
- *   - DEVICE: a CUdeviceptr of the GPU of the context. Kernels write it in stream order: after the work queued on
- *     config.gpu.stream before the push, and before work that follows vmafgpu_stream_wait(). The memory is in use until
- *     vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
- *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU it
- *     takes some more kernels, for which the score also waits.
+ *   - DEVICE: a CUdeviceptr on the GPU that the context uses. Kernels write the map in stream order: after the work
+ *     queued on config.gpu.stream before the push, and before work that is queued after vmafgpu_stream_wait(). The
+ *     memory is in use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
+ *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU, a map
+ *     takes a few more kernels, which also delay the score.
  *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of those in device memory is
  *     undefined. This function then returns VMAFGPU_ERROR_DEVICE.
- *   - GPUs make maps of models with VIF scales, ADM and motion of the pair as inputs. With other inputs (such as
- *     motion3 with motion_moving_average), and with several GPUs, the CPU scores the context and makes the maps. */
+ *   - GPUs compute maps if the inputs of the model are VIF scales, ADM and the motion of the pair. If there are other
+ *     inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores and
+ *     maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
 /* Returns the number of blocks of a map, and sets *across and *down, which can be NULL. All are 0 without
  * config.map_block_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK also for a frame
- * that failed: score->result is its failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the frame is
- * not ready, is left out by subsample, or was never pushed. Returns VMAFGPU_ERROR_STATE with discard_scores. */
+/* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK even for a frame
+ * that failed: score->result then contains the failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the
+ * frame is not ready, is left out by subsample, or was never pushed. Returns VMAFGPU_ERROR_STATE with
+ * discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
 /* Returns one column of a frame that was pushed. Features that do not depend on later frames are available before the
- * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, the failure of a frame that failed,
- * and VMAFGPU_ERROR_STATE with discard_scores. Returns VMAFGPU_ERROR_NOT_FOUND if there is no such column, if no such
- * pair was pushed, or if subsample leaves the pair out. */
+ * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, and VMAFGPU_ERROR_STATE with
+ * discard_scores. If the frame failed, returns its failure. Returns VMAFGPU_ERROR_NOT_FOUND if there is no such column,
+ * if no such pair was pushed, or if subsample leaves the pair out. */
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
 /* Applies the models to feature values that were measured earlier or elsewhere. `features` contains one value for each
  * column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values contains all
- * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. For a
- * context that does nothing else, set config.predict_only. */
+ * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. If a
+ * context is used for nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
-/* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, frame N * i is
- * the i-th. */
+/* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, score i
+ * (counted from 0) belongs to frame N * i. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
 /* Pools a column over all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
@@ -1429,23 +1498,24 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
  * ready or the column does not exist. Before the flush, pooling covers the frames that are ready so far. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value);
 
-/* Pools a column over the frames first..last, both included, which must be ready; with subsample N, over those of them
- * that are scored. Returns VMAFGPU_ERROR_NOT_FOUND if none has a score or some are not ready, and VMAFGPU_ERROR_STATE
- * with discard_scores. */
+/* Pools a column over the frames first..last, both included, which must be ready. With subsample, only the scored
+ * frames in this range are pooled. Returns VMAFGPU_ERROR_NOT_FOUND if none of them has a score or some frames are not
+ * ready, and VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
 /* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (the default of numpy); 50
- * is the median. Errors are those of vmafgpu_pool(); in addition VMAFGPU_ERROR_STATE with discard_scores, and
+ * is the median. Fails like vmafgpu_pool(), and also with VMAFGPU_ERROR_STATE if discard_scores is set, and with
  * VMAFGPU_ERROR_MEMORY if a temporary copy of the column cannot be allocated. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
-/* Return the number of columns, the name of a column, and the index of a name, or -1. A name is valid until the context
- * is closed, and NULL if there is no such column. Long names of libvmaf, such as "VMAF_integer_feature_adm2_score",
- * find columns without options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The
- * other outputs of a bootstrap model NAME come after the scores of all models: NAME_0001 and so on (the score of each
- * SVM that was trained on a part of the data), NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and
- * NAME_ci_p95_hi (an interval of 95 % for the frame). */
+/* Return the number of columns, the name of a column, and the index of the column with a given name, or -1. A name is
+ * valid until the context is closed, and NULL if there is no such column. Columns without options can also be found by
+ * the long names of libvmaf, such as "VMAF_integer_feature_adm2_score". vmafgpu_model_column() returns the column of
+ * the score of model 0, 1, ..., or -1. The other outputs of a bootstrap model with the name NAME come after the scores
+ * of all models: NAME_0001 and so on (the scores of the SVMs that were each trained on a part of the data),
+ * NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and NAME_ci_p95_hi (a 95 % confidence interval for the
+ * frame). */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
@@ -1461,64 +1531,68 @@ VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pa
  * names are returned unchanged. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
-/* Return `aggregate_metrics` of libvmaf, values for the whole clip (psnr with enable_apsnr): their number, their names
- * (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs scored so far. If
- * the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write `value`. */
+/* Return the `aggregate_metrics` of libvmaf, which are values for the whole clip (psnr with enable_apsnr): their
+ * number, their names (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs
+ * scored so far. If the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write
+ * `value`. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
- * valid until vmafgpu_close(). `backend` stays AUTO: see vmafgpu_backend_name(). gpu.batch and gpu.queue_depth are
- * those of the open GPU. Pointers that were used during the open only are NULL, while their counts stay: `models`,
- * `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
+/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. The
+ * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO: see vmafgpu_backend_name(). gpu.batch
+ * and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during the open are NULL, but
+ * their counts are kept: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" also after the GPU, or all GPUs, failed, and
- * with gpu.open_in_background until pairs go to the GPU. The text that this and the following functions return is valid
- * until vmafgpu_close(), but it can change when a GPU fails or opens. */
+/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" after the GPU has failed (with several GPUs,
+ * after all have failed). With gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The text that
+ * this and the following functions return is valid until vmafgpu_close(), but it can change when a GPU fails or
+ * opens. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
 /* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread, which
- * stops at its next step. A program that must not wait can leave contexts open if it ends with _exit(), which runs no
- * functions of atexit(). */
+ * stops at its next step. A program that must not wait can leave contexts open if it ends with _exit(), which does not
+ * run atexit() handlers. */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are acquired. Frames in
- * device memory are best created there. Returns -1 if the CPU will score the pair, and if the context is busy. */
+/* Returns the ordinal of the GPU that will score the next pair to be pushed, or, if pairs are acquired, the next pair
+ * after these. If possible, create device frames of that pair on this GPU. Returns -1 if the CPU will score the pair,
+ * or if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
-/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar"; also with a GPU, because the
- * CPU continues if the GPU fails. */
+/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". It is set even if a GPU is
+ * used, because the CPU continues if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
 /* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs it is "NVIDIA H200 x2", or different names
- * separated by commas. It is "" without a GPU, or while it is being opened. */
+ * separated by commas. It is "" without a GPU, or while the GPU is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
 /* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100". For
- * several GPUs it is that of the first one. It is "" without a GPU. */
+ * several GPUs, the text describes the first one. It is "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
- * because the sums are equal to those of the CPU. 0 without a GPU, and with config.gpu.skip_self_test. */
+ * because the sums are equal to those of the CPU. Returns 0 without a GPU, and with config.gpu.skip_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 
-/* Explains why no GPU is used although the config allows one, or why a GPU is no longer used; otherwise "". */
+/* Returns a text that explains why no GPU is used although the config allows one, or why a GPU is no longer used;
+ * otherwise returns "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Return the bytes of host memory that the context holds now, including pinned memory, and of device memory on all
- * GPUs. Both are constant after open, with the exceptions in ALLOCATION of the manual. With gpu.open_in_background they
- * grow when the GPU is opened. */
+/* Return the number of bytes of host memory (including pinned memory) and of device memory (on all GPUs) that the
+ * context currently occupies. Both are constant after open, except in the cases that ALLOCATION in the manual lists.
+ * With gpu.open_in_background, both grow when the GPU is opened. */
 VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
- *   - With a context: its last failure, or "" if there was none since open or reset. The next failure overwrites it;
- *     after a failed open it remains that of the open.
- *   - With NULL: the last failure on the calling thread of the operating system without a usable context: a failed open
- *     (also after its context is closed), a NULL context, a context that is busy. Valid until the next such failure on
- *     the thread. Builds without thread-local variables have no such message. */
+ *   - With a context: the message of its last failure, or "" if there was none since open or reset. The next failure
+ *     overwrites the message. After a failed open, the message of the open remains.
+ *   - With NULL: the last failure on the calling thread that involved no usable context: a failed open (even after its
+ *     context is closed), a NULL context, or a context that is busy. Valid until the next such failure on the thread.
+ *     Builds without thread-local variables have no such message. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* Return the name of a result, such as "VMAFGPU_ERROR_MEMORY", and its general message. Never NULL. */
@@ -1526,27 +1600,30 @@ VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
 /* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION_NUMBER of the compiled implementation. Structs can grow in any
- * release. So a program that loads the implementation from a shared library must check that the number is that of its
- * header. */
+ * release, so a program that loads the implementation from a shared library must compare the number with that of its
+ * own header. */
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 
-/* Return the built-in model with that name, or NULL; and the i-th built-in model, or NULL after the last. */
+/* Return the built-in model with the given name, or NULL if there is none, and the i-th built-in model, or NULL after
+ * the last. */
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
-/* Reads a model from the JSON text of a model file of libvmaf, a single model or a bootstrap collection. The text (size
- * bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A byte order mark and \r\n are
- * accepted. The C locale has no influence. The model is one allocation from `allocator` (NULL: malloc), whose functions
- * must live as long as the model. Free it with vmafgpu_model_release(). On failure *model is NULL, and `error`, if not
- * NULL, receives the message, which names the key at fault; vmafgpu_last_error(NULL) returns it, too. */
+/* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
+ * collection. The text (size bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A
+ * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (NULL:
+ * malloc), whose functions must live as long as the model. Free the model with vmafgpu_model_release(). On failure,
+ * *model is NULL, and `error`, if not NULL, receives the message, which names the key at fault;
+ * vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);
 
-/* Adds a reference to a parsed model, which needs one more vmafgpu_model_release() before it is freed. An open context
- * holds a reference of its own, so you can free a model as soon as the contexts that use it are open. Both functions
- * can be called on any thread and do nothing with NULL and with models that were not parsed. */
+/* Adds a reference to a parsed model; the model then needs one more vmafgpu_model_release() before it is freed. An open
+ * context holds its own reference, so you can free a model as soon as the contexts that use it are open.
+ * vmafgpu_model_retain() and vmafgpu_model_release() can be called on any thread; they do nothing if the model is NULL
+ * or was not parsed. */
 VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 #ifdef __cplusplus

@@ -1574,14 +1574,15 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 #ifdef VMAFGPU_KERNELS
 
-/* Kernel sources use only >>arithmetic, >>sums and >>launch of this file. Before they include it, they define the
- * qualifiers of functions and tables on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
+/* Kernel sources use only the sections >>arithmetic, >>sums and >>launch. Before they include this file, they define
+ * the qualifiers that functions and tables need on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
 #else
 
-/* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
+/* -ffast-math reassociates, divides by reciprocals and flushes denormals. All of these change scores, and no pragma
+ * disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; compile VMAFGPU_IMPLEMENTATION without them"
 #endif
@@ -1595,7 +1596,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#define VMAFGPU__NO_ATOMICS /* atomic operations of this compiler are not known */
+#define VMAFGPU__NO_ATOMICS /* the atomic operations of this compiler are unknown */
 #ifndef VMAFGPU_NO_THREADS
 #error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
@@ -1608,8 +1609,9 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Declarations of windows.h that the code needs, because the program may or may not include windows.h. For old systems
- * windows.h hides some of them. The MinGW header omits dllimport in places. */
+/* Declarations from windows.h that the code needs. They are repeated here because the program may not include
+ * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header omits dllimport
+ * in places. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1639,7 +1641,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <sched.h>
 #endif
 
-/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the compiler target supports it. */
+/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the target of the compiler supports it. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
@@ -1649,7 +1651,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare only what is enabled */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare intrinsics only for enabled
+                                                           instruction sets */
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1657,14 +1660,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <arm_neon.h>
 #endif
 #endif
-/* RCPSS, the reciprocal estimate of x86: see vmafgpu_reciprocal. All x86 compilers with SSE provide it. */
+/* RCPSS, the reciprocal estimate of x86; see vmafgpu_reciprocal. All x86 compilers provide it if SSE is enabled. */
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require a function with all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics require that the function enables all features of the command line, see >>levels */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 has no other builtins for this */
+#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 provides no other builtin for this */
 #define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
 #define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
 #else
@@ -1686,10 +1689,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
- * implementation, where the setting of the caller is restored. The parts of -ffast-math that have options of their own
- * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own
- * pragma unless floating-point exceptions are observable, which only some targets support. */
+/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled up to the end of the
+ * implementation, where the setting of the caller is restored. The parts of -ffast-math that can be disabled one by one
+ * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang ignores its own pragma and
+ * contracts, unless floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1704,7 +1707,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #pragma fp_contract(off)
 #endif
 
-/* The code uses C casts, some of which are redundant in C++, and converts float to double implicitly. */
+/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -1716,8 +1719,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* Encloses code that runs once per context, or whose cost does not depend on the frame size. It is compiled with less
- * optimisation, which saves most of the compile time. */
+/* Enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed code is
+ * compiled with less optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define VMAFGPU__COLD     _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -1730,11 +1733,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Prevents inlining. Used for functions that process a row or a chunk, because compilers need much longer for one huge
- * function, and for functions with large stack frames, which would otherwise add up in the caller. */
+/* Prevents inlining. It is used for functions that process a row or a chunk, because compilers need much longer for one
+ * huge function. It is also used for functions with large stack frames, which would otherwise add up in the caller. */
 #define VMAFGPU__NOINLINE __attribute__((noinline))
 #define VMAFGPU__UNUSED   __attribute__((unused))
-/* Without a volatile statement, GCC removes calls of a function that only prefetches. */
+/* If a function only prefetches and contains no volatile statement, GCC removes the calls to it. */
 #define VMAFGPU__PREFETCH(p) \
     do { \
         __builtin_prefetch(p); \
@@ -1756,7 +1759,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__RESTRICT
 #endif
 
-/* A table entry of a feature; NULL if GPU code is compiled out. */
+/* Table entry of a feature: its GPU functions, or NULL if GPU code is compiled out. */
 #ifdef VMAFGPU_NO_GPU
 #define VMAFGPU__IF_GPU(x) NULL
 #else
@@ -1768,7 +1771,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU_NO_EDITS
 #endif
 
-/* A field in a row of a table. C checks the name; C++11 cannot, so rows list all fields in order. */
+/* One field in a row of a table. C checks the name. C++11 cannot, so each row lists all fields in order. */
 #ifdef __cplusplus
 #define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
@@ -1780,15 +1783,15 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* ================================================================================================
  * >>arithmetic                                   per-sample arithmetic of all backends
  * ================================================================================================
- * Values are integers unless their type is float or double. `>>` of a negative number is arithmetic on all supported
- * compilers.
+ * Variables and parameters are integers unless their type is float or double. All supported compilers implement `>>` of
+ * a negative number as an arithmetic shift.
  */
 #ifndef VMAFGPU__FN
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
- * function into a caller whose target lacks one of its instruction sets. */
+/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be too: clang
+ * does not inline a function into a caller whose target lacks an instruction set of the function. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1836,18 +1839,19 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns half of the unit of a right shift by `shift`, for rounding; 0 if the shift is 0. */
+/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 if the shift is
+ * 0. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
 
-/* Border rule of VIF and motion, and of the wavelet at the left and top: reflect without repeating the edge sample. */
+/* Border rule of VIF and motion, and of the wavelet at the left and top: mirrors without repeating the edge sample. */
 VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
     return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
 }
 
-/* Border rule of ADM: reflect at the left and top; at the right and bottom, reflect and repeat the edge sample. A
- * single row or column is its own neighbour. */
+/* Border rule of ADM: mirrors without repeating the edge sample at the left and top, and with repeating it at the right
+ * and bottom. A single row or column is its own neighbour. */
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
@@ -1857,12 +1861,12 @@ VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Converts motion2 to motion3, without the moving average. */
+/* Converts motion2 to motion3, except for the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* Returns the width or height of the bands at a wavelet scale, from that of the frame. */
+/* Returns the width or height of the bands at a wavelet scale, given that of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
@@ -1870,13 +1874,13 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, the same on every backend: unfused +, - and *; the error is at most 0.51 ulp ---- */
+/* ---- log2 of a double, equal on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a short factor that
- * scales the interval to near 1, and minus the logarithm of the factor as a sum of two parts, the first in units of
- * 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor with few bits
+ * that scales the interval to near 1, and the negated logarithm of this factor as a sum of two parts. The first part is
+ * a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -1914,7 +1918,7 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
 };
 /* clang-format on */
 
-/* Conversions between double or float and their bits. Device code defines its own. */
+/* Convert a double or float to its bits, and bits to a double or float. Device code defines its own versions. */
 #ifndef VMAFGPU__BITS_OF
 #define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
 #define VMAFGPU__MAGNITUDE(v)   fabsf(v)
@@ -1949,9 +1953,9 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 
 /* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
- * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. Factors are cut to 26 bits, so that their products are
- * exact; the sums of the remainders are exact too. Special values are selected at the end, so that several logarithms
- * can overlap. */
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. In the leading products, both operands have at most 26
+ * bits, so that these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
+ * values are selected at the end, so that the computations of several logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08; /* their sum: 1 / ln(2) */
@@ -1987,10 +1991,11 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf of non-negative numbers, equal to the GNU C library since 2.28 and Arm's optimized-routines ---- */
+/* ---- powf for non-negative numbers, equal to powf of glibc 2.28 and later, and of Arm's optimized-routines ---- */
 
-/* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
- * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
+/* One row per sixteenth of the range of significands, which starts at 0.69921875. A row contains a factor that scales
+ * these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
+ * 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.398907162146528, -0.48430022186289673 },  { 1.3403141896637998, -0.42257122959194704 },
     { 1.286432210124115, -0.3633754347673556 },   { 1.2367150214269895, -0.30651309567405577 },
@@ -2002,7 +2007,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence). */
+/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence as
+ * powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2013,8 +2019,9 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
-/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. The result is not always
- * correctly rounded, so no other implementation can replace it. Contraction of sums and products changes no result. */
+/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once to float. The result is not
+ * always correctly rounded, so this function cannot be replaced by another implementation. Contraction of sums and
+ * products does not change the result. */
 VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const uint64_t *roots) {
     const double wide = x, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     const uint64_t bits = VMAFGPU__BITS_OF(wide), offset = bits - (uint64_t)0x3fe6600000000000u;
@@ -2032,7 +2039,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum has the value 1/32 */
+    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum is worth 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -2043,33 +2050,34 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 /* ================================================================================================
  * >>launch                                       arguments of GPU kernels
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes, relative to the
- * top row, and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
- * The size of shared memory is computed here, in bytes: the host requests it, and each kernel asserts that its own
- * layout has this size.
+ * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes; they start from
+ * the top row and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
+ * The size of shared memory is computed here, in bytes: the host requests that size, and each kernel asserts that its
+ * own layout has the same size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
- * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
- * above. Frames in another form are imported into packed planes first. */
+/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16 bytes, and rows
+ * consist of whole 4-byte words. Samples are in the low bits and fit the bit depth. They have one byte if the bit depth
+ * is 8, and two bytes if it is higher. Frames in any other form are first imported into packed planes. */
 typedef struct vmafgpu__gpu_pair {
-    const void *reference, *distorted; /* distorted NULL: compute motion only */
-    const void *before[2];             /* the previous reference and the one before it; NULL if missing or not needed */
+    const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
+    const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
+                                          needed */
     int32_t reference_pitch, distorted_pitch;
     int32_t before_pitch[2];
 } vmafgpu__gpu_pair;
 
-/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. All planes have
- * the same bytes per sample, distance of samples and position of their bits. */
+/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. In all planes,
+ * samples have the same size, the same distance, and the same bit position. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
 } vmafgpu__gpu_chroma;
 
-/* Earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and the
- * previous distorted frame, packed. NULL if a frame does not exist or is not needed. */
+/* Parts of earlier frames that a pair needs in addition: chroma of the previous reference, in the layout of the caller,
+ * and the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
     int64_t chroma_pitch[2];
@@ -2080,27 +2088,28 @@ typedef struct vmafgpu__gpu_past {
 typedef struct vmafgpu__batch {
     struct vmafgpu__sums *sums; /* [pairs], zeroed before the first launch */
     int32_t pairs;
-    int32_t width, height; /* luma */
+    int32_t width, height; /* of luma */
     int32_t bit_depth;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__batch;
 
-/* Grid, threads per block, and shared memory of a launch in bytes. */
+/* Grid, threads per block, and shared memory of a launch; the last is in bytes. */
 typedef struct vmafgpu__shape {
     uint32_t grid[3], threads, shared;
 } vmafgpu__shape;
 
-/* Planes to read before the batch, to pack them, to check their samples, or both. One block covers 8 rows. */
+/* Planes that are read before the batch is launched: to pack them, to check their samples, or both. One block
+ * processes 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL: check only */
+    void *target; /* NULL: check the samples only */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
-    int32_t shift;        /* right shift of samples that are in the high bits */
-    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0
-                                               disables the check */
+    int32_t shift;        /* right shift for samples that are in the high bits */
+    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; if 0, samples are
+                             not checked */
     int32_t pair;
 } vmafgpu__import_item;
 
@@ -2119,24 +2128,25 @@ enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXEL
 typedef struct vmafgpu__pixels_item {
     uint64_t source; /* an address or a surface handle */
     int64_t source_pitch;
-    void *luma;      /* packed */
+    void *luma;      /* in packed form */
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, indexed by the bits of a half float up to infinity. Negative values and NaN use entry 0. */
+/* Size of a transfer table, which is indexed by the bits of a half float, up to those of infinity. Negative values and
+ * NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes item z of either. A thread
- * copies 16 bytes in each of PIXELS_ROWS rows. */
+/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Along z, the first luma_count
+ * blocks copy luma items, the remaining ones chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
     void *target; /* aligned to 16 bytes */
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t row, height, pitch; /* bytes to copy per row, rows, bytes between rows of the target */
-    int32_t shift;              /* each word is shifted right by this... */
-    uint32_t mask;              /* ...and masked */
+    int32_t row, height, pitch; /* bytes to copy per row; number of rows; bytes between the rows of the target */
+    int32_t shift;              /* each word is shifted right by this number... */
+    uint32_t mask;              /* ...and then masked with this */
 } vmafgpu__surface_plane;
 
 typedef struct vmafgpu__surfaces_launch {
@@ -2147,8 +2157,8 @@ typedef struct vmafgpu__surfaces_launch {
 
 /* ---- standalone features ---- */
 
-/* The terms that are summed, for samples a and b of two planes: (a - b)^2; (a - b)^2 rounded to float; or for
- * SQUARES_MOMENTS a, b, and both squares rounded to float. */
+/* What is summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float. With SQUARES_MOMENTS
+ * there are four sums: of a, of b, and of both squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2158,25 +2168,25 @@ enum {
     VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
 };
 
-/* Block y processes a plane, block x a group of its rows. */
+/* Block y processes one plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t *words;    /* of the first pair: one sum per plane, or all sums of luma */
+    int64_t *words;    /* results of the first pair: one sum per plane, or all sums of luma */
     uint32_t *illegal; /* [pairs] */
     int32_t word_stride, kind;
     int32_t width[2], height[2];              /* luma, chroma */
-    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes between chroma samples */
+    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes from one chroma sample to the next */
     uint32_t mask;                            /* bits of a chroma word that must be 0 */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* Planes of floats: each row is summed from left to right, then the row sums are added from top to bottom. Offsets are
- * in bytes from the scratch memory of a pair. */
+/* Planes of float terms. Each row is summed from left to right, then the row sums are added from top to bottom. Offsets
+ * are in bytes, from the start of the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
-    int32_t pitch; /* in floats, a multiple of the columns of a tile */
+    int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* block x of the first rows; a block is one warp, and each lane sums one row */
+    int32_t first; /* block x for the first rows of the plane; a block is one warp, and each lane sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2190,33 +2200,33 @@ VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
 }
 
 typedef struct vmafgpu__chains_launch {
-    const unsigned char *scratch; /* of the first pair */
+    const unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: one sum per plane */
+    double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride, count;
     uint32_t pairs; /* bit mask of the pairs that have such planes */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
-/* Planes of non-negative terms that are summed strictly in order. Terms are stored in groups: the first terms of all
- * groups are adjacent, then the second terms, and so on. Block x processes a plane. */
+/* Planes of non-negative terms that are added strictly in order. Terms are stored in groups. In memory, the first terms
+ * of all groups come first, then the second terms of all groups, and so on. Block x processes one plane. */
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
-    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* words of each warp */
+    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* in bytes */
 };
 
 typedef struct vmafgpu__sequence_launch {
-    const unsigned char *scratch; /* of the first pair */
+    const unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: one sum per plane */
+    double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride;
     uint32_t pairs; /* bit mask of the pairs that have such planes */
-    int32_t before; /* groups that the sum contains already; 0 to start from 0 */
+    int32_t before; /* number of groups that the sum already includes; 0 to start from 0 */
     struct {
         uint64_t terms;
         int32_t groups, pitch;
-    } plane[3]; /* pitch: floats between terms of a group */
+    } plane[3]; /* pitch: number of floats between the terms of a group */
 } vmafgpu__sequence_launch;
 
 /* ---- launch structs of the features ---- */
@@ -2227,23 +2237,23 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>sums                                         results of a frame pair
  * ================================================================================================
- * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
- * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
+ * A variant is a set of option values that changes the sums; weights and clips create no variants. The feature chapters
+ * define the members. Standalone features are not listed here: each produces vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
-    int64_t motion[2]; /* against the previous frame and the one before it */
+    int64_t motion[2]; /* compared with the previous reference, and with the one before that */
     vmafgpu__vif_sums vif[VMAFGPU__SCALES];
     vmafgpu__adm_sums adm[VMAFGPU__SCALES];
     vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
     vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
-/* The work that a context requests from its backend; fixed at open. */
+/* The work that a context requests from its backend. It is fixed at open. */
 typedef struct vmafgpu__plan {
     int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0; /* its sums are not needed */
+    int vif_skips_scale_0; /* the sums of scale 0 are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2269,23 +2279,25 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this scale.
- * size: of the frame. */
+/* Returns the range of samples that change at the next scale of VIF if the samples in `changed` change at this scale.
+ * `size` is the width or height of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
                                  size >> (scale + 1));
 }
 
-/* Returns the range of wavelet coefficients, of `size` in total, that change if the samples `changed` change. */
+/* Returns the range of wavelet coefficients that change if the samples in `changed` change. There are `size`
+ * coefficients. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* Layout of the result of an edit on a GPU. It is a record of 64-bit words: the changes of the sums, then whether a
- * sample exceeds the bit depth. The smooth changes (see below) follow the records of a batch. */
+/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums,
+ * then a word that is nonzero if a sample exceeds the bit depth. The smooth changes (see below) follow all records
+ * of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* variant vif_variants: the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants: the flat noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2299,8 +2311,9 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
     return vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
 }
 
-/* The smooth prediction: a prediction from sums without the roundings to float, by which edits are compared. It uses +,
- * -, *, / and no library functions, so the result is the same on every backend. Devices define how to access memory. */
+/* The smooth prediction. It is computed from the sums like a score, but without rounding to float, and is used to
+ * compare edits. The code uses only +, -, * and /, and no library functions, so the result is the same on every
+ * backend. Device code defines how memory is accessed. */
 #ifndef VMAFGPU__FETCH
 #define VMAFGPU__FETCH(p)    (*(p))
 #define VMAFGPU__STORE(p, v) (*(p) = (v))
@@ -2322,14 +2335,14 @@ typedef struct vmafgpu__smooth_vif {
 
 typedef struct vmafgpu__smooth_adm {
     double unit[VMAFGPU__SCALES][VMAFGPU__BANDS]; /* factor of the sums of cubes; 0 if the scale is skipped */
-    double noise[VMAFGPU__SCALES];                /* of all three bands */
+    double noise[VMAFGPU__SCALES];                /* total of all three bands */
     double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
-/* Describes how a model input that is a column of motion is computed for a live pair. */
+/* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
     int32_t window; /* 0 if the input is not motion */
@@ -2337,15 +2350,15 @@ typedef struct vmafgpu__smooth_motion {
 } vmafgpu__smooth_motion;
 
 typedef struct vmafgpu__smooth_input {
-    double known; /* value of an input that the sums do not change */
+    double known; /* value of an input that does not depend on the changing sums */
     double slope, intercept;
-    int32_t kind, extractor, place; /* place: index of the column in the extractor */
-    int32_t is_shown;               /* the extractor is the one whose sums vmafgpu_edit_sums reports */
+    int32_t kind, extractor, place; /* place: index of the column among those of the extractor */
+    int32_t is_shown;               /* 1 if vmafgpu_edit_sums reports the sums of this extractor */
     vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* recomputed for each base, like all members that depend on it */
+    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* like all members that depend on the base, recomputed for each base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2353,7 +2366,7 @@ typedef struct vmafgpu__smooth {
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
     double gamma, rho, slope, intercept; /* of the model output */
-    double prediction;                   /* of the base */
+    double prediction;                   /* smooth prediction of the base */
 } vmafgpu__smooth;
 
 /* Returns e^x for x <= 0, accurate to a few units in the last place. */
@@ -2380,7 +2393,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Returns the cube root; NaN if the sum has overflowed. */
+/* Returns the cube root; NaN for a negative sum, which indicates an overflow. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2392,12 +2405,12 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* Returns a sum of the base, plus its change unless `change` is NULL. */
+/* Returns a sum of the base. If `change` is not NULL, the change of this sum is added. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) differs from the others. */
+/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) is computed differently. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2416,7 +2429,8 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Computes the members that depend on the base, from its sums. history: frames before a live pair; otherwise -1. */
+/* Computes the members that depend on the base from the sums of the base. `history` is the number of frames before a
+ * live pair, or -1 for other pairs. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
@@ -2501,7 +2515,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
                 has_aim);
         }
         const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
-        out.scale0 = k == 0 ? score : out.scale0; /* no array: it would not stay in registers */
+        out.scale0 = k == 0 ? score : out.scale0; /* not an array, which compilers would not keep in registers */
         out.scale1 = k == 1 ? score : out.scale1;
         out.scale2 = k == 2 ? score : out.scale2;
         out.scale3 = k == 3 ? score : out.scale3;
@@ -2514,7 +2528,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
-/* Writes the inputs of the model before normalisation, `stride` apart. */
+/* Writes the model inputs before normalisation. In `x` they are `stride` elements apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
     for (int i = 0; i < inputs; i++) {
@@ -2544,7 +2558,7 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
-/* Returns the kernel function of a support vector, for normalised inputs that are `stride` apart. */
+/* Returns the value of the kernel function for a support vector. The normalised inputs are `stride` elements apart. */
 VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
     double distance = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2554,8 +2568,8 @@ VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int input
     return vmafgpu__smooth_exp(-gamma * distance);
 }
 
-/* Returns the prediction before transform and clip. Normalises the inputs x in place; the last arguments are the
- * support vectors. */
+/* Returns the prediction before transform and clip. The inputs x are normalised in place. The last three arguments
+ * describe the support vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
@@ -2580,7 +2594,8 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Returns the factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
+/* Returns the factor by which the cube roots of scale k contribute to an ADM column: those of the numerators, or of the
+ * impairments if of_aim is set. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2598,7 +2613,8 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
-/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives by the model inputs. */
+/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives of the prediction with
+ * respect to the model inputs. */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
@@ -2634,22 +2650,23 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes the remaining
- * ones. */
+/* Returns the range of samples at scale `shift` that belong to block k of `count`. The last block also includes all
+ * samples after it. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
     return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit),
                                  k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit), samples);
 }
 
-/* Returns how much sum k of a block is below the ideal. Unsigned, because cubes of 16-bit samples may overflow. */
+/* Returns how far sum k of a block is below the ideal. The subtraction is unsigned, because cubes of 16-bit samples
+ * may overflow. */
 VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Returns the score that a block loses: the change of the prediction, to first order, if the block were equal to the
- * reference. slopes: derivatives by the sums. is: sums of the block. ideal: sums of the block if it were equal to the
- * reference. unit: factor of the cubes, per scale. */
+/* Returns how much a block lowers the score: by how much the prediction would change, to first order, if the block were
+ * equal to the reference. slopes: derivatives with respect to the sums. is: sums of the block. ideal: sums that the
+ * block would have if it were equal to the reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2667,8 +2684,9 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     return share;
 }
 
-/* An edit for kernels. Its samples are packed, without gaps between rows. They are stored `place` bytes after those of
- * the first edit. source: address in the format of the caller if the samples are on the device, otherwise NULL. */
+/* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
+ * samples of the first edit. If the samples are on the device, source is their address, and they are in the format of
+ * the caller; otherwise source is NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2676,8 +2694,8 @@ typedef struct vmafgpu__gpu_edit {
     int64_t pitch;
 } vmafgpu__gpu_edit;
 
-/* Edits of one launch. Each has scratch memory for its changes: pictures of VIF scales 1 to 3, and the inputs of ADM
- * scales 1 to 3. */
+/* The edits of one launch. Each edit has scratch memory for what it changes: the pictures of VIF scales 1 to 3, and the
+ * ADM inputs of scales 1 to 3. */
 typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
@@ -2691,20 +2709,20 @@ typedef struct vmafgpu__edit_batch {
     int32_t count;
     int32_t vif_variants, adm_variants;
     int32_t width, height; /* of the frame */
-    int32_t sample_bytes;  /* of packed samples */
+    int32_t sample_bytes;  /* bytes of a packed sample */
 } vmafgpu__edit_batch;
 
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256,
-    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that a block covers */
+    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that one block writes */
     VMAFGPU__EDIT_VIF_THREADS = 128,
-    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum columns of a VIF block */
-    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum rows */
+    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum number of columns of a VIF block */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum number of rows */
     VMAFGPU__BASE_VIF_WIDTH = 36,
     VMAFGPU__BASE_VIF_HEIGHT = 32, /* for the base, with more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
-    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes that share an edit, or some of its rows */
+    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes for an edit, or for a strip of its rows */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28,
     VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16,
     VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
@@ -2713,52 +2731,55 @@ enum {
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a VIF block reads before its own ones: the reach of the filters, in multiples of 4. */
+/* Columns that a VIF block reads before its own first column: the reach of the filter, rounded up to a multiple of
+ * 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Shared memory of a warp of ADM, like VMAFGPU__ADM_TILE_WORDS, for tiles with the minimum number of lanes. */
+/* Shared memory that a warp of ADM needs, like VMAFGPU__ADM_TILE_WORDS, if each tile is processed by the minimum
+ * number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* Converts samples on the device to packed form and checks them. */
+/* Converts edit samples that are on the device to packed form, and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
     int32_t source_bytes, shift;
     uint32_t illegal; /* bits that must be 0 in a word */
 } vmafgpu__edit_import_launch;
 
-/* Writes edits to the plane, in order. */
+/* Writes the samples of edits to the plane, in the order of the edits. */
 typedef struct vmafgpu__edit_patch_launch {
     vmafgpu__edit_batch edits;
     unsigned char *plane;
     int64_t pitch;
 } vmafgpu__edit_patch_launch;
 
-/* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
- * reference compared with itself. */
+/* Sums of `count` blocks of a map, starting with block `first`. Each block has [2][VMAFGPU__SLOPES] sums: those of the
+ * picture, and those of the reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
     int64_t *sums; /* zeroed before the launch */
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant. The launch computes how edits change the sums, or the contribution of each sample of the
- * base to the sums. Contributions are stored, or summed by blocks of a map. */
+/* One VIF scale of one variant. The launch computes either how edits change the sums, or how much each sample of the
+ * base contributes to the sums. These contributions are stored, or added up for each block of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms;                  /* per sample, in planes: variants, noise, reference mean and variance */
-    int32_t tile_width, tile_height; /* of a block: multiples of 4 and of 8 */
-    int32_t stride, unused;          /* stride: in shared memory */
+    int32_t *terms;                  /* one value per sample, in planes: variants, noise, reference mean, reference
+                                        variance */
+    int32_t tile_width, tile_height; /* size of the tile of a block: multiples of 4 (width) and 8 (height) */
+    int32_t stride, unused;          /* stride: row length in shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. `lanes` lanes process a strip of rows, and an edit has `strips` strips. A warp processes the
- * base. */
+/* One ADM scale of one variant. For edits, `lanes` lanes process a strip of rows, and each edit has `strips` strips.
+ * For the base, a whole warp processes a tile. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
-    const int64_t *rows; /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
-    int64_t *cubes;      /* the cubes that `rows` sums: [2 * VMAFGPU__BANDS][h][w] */
+    const int64_t *rows; /* row sums of the base before rounding: [2 * VMAFGPU__BANDS][h] */
+    int64_t *cubes;      /* the cubes that are summed in `rows`: [2 * VMAFGPU__BANDS][h][w] */
     int32_t count;       /* for the base: tiles per row */
     int32_t strips, variant;
     int32_t lanes; /* a power of two */
@@ -2777,10 +2798,10 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them works */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
+    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
+    VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
 };
 
 /* Prepares the smooth prediction from the sums of a scored pair. */
@@ -2790,7 +2811,7 @@ typedef struct vmafgpu__map_finalise_launch {
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
-/* Computes the derivatives of that prediction with respect to the sums. */
+/* Computes the derivatives of the smooth prediction with respect to the sums. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
@@ -2803,12 +2824,12 @@ typedef struct vmafgpu__map_block {
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
-/* Computes the share of each block. */
+/* Computes the share of each block in the lost score. */
 typedef struct vmafgpu__map_launch {
     vmafgpu__map_blocks map;
     const double *slopes;
-    vmafgpu__map_block *out; /* or NULL; starts with block `first` */
-    float *shares;           /* or NULL; starts with block `first` */
+    vmafgpu__map_block *out; /* NULL if not requested; starts with block `first` */
+    float *shares;           /* NULL if not requested; starts with block `first` */
     double unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
@@ -2830,10 +2851,11 @@ enum {
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
     VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
-    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
-    VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
+    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
+    VMAFGPU__MAX_QUEUE = 8,      /* batches that a GPU may have in flight */
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds all pairs in flight */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
+                                                                                         in flight */
     VMAFGPU__TAGS_ON_CPU = 64, /* more than the pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
@@ -2844,8 +2866,8 @@ enum {
 
 typedef struct vmafgpu__feature vmafgpu__feature;
 
-/* State of a temporal extractor, which receives one value per frame in order and produces the columns derived from
- * them. Positions count from the first frame, seeds included. */
+/* State of a temporal extractor. It receives one value per frame, in order, and produces the columns that are derived
+ * from these values. Positions are counted from the first frame, seeds included. */
 typedef struct vmafgpu__temporal_state {
     int64_t count;   /* values received */
     int64_t emitted; /* positions produced */
@@ -2853,7 +2875,7 @@ typedef struct vmafgpu__temporal_state {
     double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
-/* Result of a standalone feature: an integer sum, or a float value as libvmaf computes it. */
+/* One result of a standalone feature: an integer sum, or a floating-point value computed as in libvmaf. */
 typedef union vmafgpu__value {
     uint64_t whole;
     double real;
@@ -2864,19 +2886,20 @@ typedef struct vmafgpu__extractor {
     const vmafgpu__feature *feature;
     double option[VMAFGPU__MAX_OPTIONS];
     char suffix[VMAFGPU__NAME_SIZE];
-    int columns[VMAFGPU__TURNS]; /* the first column of each turn, see vmafgpu__column.turn */
-    int variant;                 /* index in the sums of the backend */
-    int needs_chroma;            /* for its feature, or because of its options */
+    int columns[VMAFGPU__TURNS]; /* index of the first column of each turn, see vmafgpu__column.turn */
+    int variant;                 /* index of its variant in the sums of the backend */
+    int needs_chroma;            /* the feature uses chroma, always or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
-    char word[32];               /* text of an option that is none of its known words; its value is -1 then */
-    const char *given_text;      /* value of a text option, in memory of the caller, not terminated... */
+    char word[32];               /* text of an option whose value is not one of the known words; the option is then
+                                    -1 */
+    const char *given_text;      /* value of a text option, in memory of the caller, without a terminating zero... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
-    void *state; /* state of a standalone feature from open to close, initially zero */
+    void *state; /* state of a standalone feature; zeroed at open, kept until close */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                  /* input of its aggregates */
+    } whole_clip;                  /* input for its aggregates */
     float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: h and v, d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
@@ -2886,10 +2909,10 @@ typedef struct vmafgpu__model_use {
     int disable_clip;
     int transform; /* a vmafgpu__transform */
     char name[VMAFGPU__NAME_SIZE];
-    int *inputs; /* per SVM and feature, the column to read */
+    int *inputs; /* for each SVM and each of its features, the column to read */
     int input_count;
     int column;
-    int more_columns; /* first column of the other outputs of a bootstrap model */
+    int more_columns; /* first column of the additional outputs of a bootstrap model */
 } vmafgpu__model_use;
 
 /* A map that the caller requested for the next pair. */
@@ -2900,76 +2923,81 @@ typedef struct vmafgpu__wanted_map {
 
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
-    const vmafgpu_frame *distorted; /* NULL: compute motion only */
-    int count;                      /* distorted frames: 0 or 1; single() accepts more */
-    int skipped;                    /* config.subsample skips the pair: only every_pair features are computed */
-    const vmafgpu_frame *previous;  /* replaces the history, which does not change */
+    const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
+    int count;                      /* number of distorted frames: 0 or 1; single() accepts more */
+    int skipped;                    /* config.subsample skips the pair: only features with every_pair are computed */
+    const vmafgpu_frame *previous;  /* replaces the previous frame from the history, which does not change */
     int detached;                   /* the history is neither used nor changed */
-    int64_t position;               /* of a frame of the clip, seeds included */
+    int64_t position;               /* position of the frame in the clip, seeds included */
     int history;                    /* frames before this one that the backend has processed, 0..2 */
-    int packed[2];                  /* reference and distorted are checked already and in packed form: bytes at 8 bits,
-                                       otherwise words with samples in the low bits */
-    int peer;                       /* in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2 previous */
-    int is_trusted;                 /* the reference was checked, in any form */
-    vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_request_map() */
+    int packed[2];                  /* for reference and distorted: 1 if the frame was checked already and is in
+                                       packed form: bytes at 8 bits, otherwise words with samples in the low bits */
+    int peer;                       /* frames in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2
+                                       previous */
+    int is_trusted;                 /* the reference was checked already, in any form */
+    vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
-/* How collect() waits for sums: NO_WAIT polls only if success is likely, LOOK polls, WAIT blocks. */
+/* How collect() waits for sums. NO_WAIT polls, but only if success is likely; LOOK always polls; WAIT blocks. */
 typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
 /* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend; /* the backend that scores now: "cpu" if a GPU has failed */
+    const char *backend; /* the backend in use: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t self_test_sum;
     size_t device_memory;
-    size_t memory; /* host memory of the units of a fleet; v->memory counts that of the context */
+    size_t memory; /* host memory of the units of a fleet; v->memory counts the memory of the context itself */
 } vmafgpu__description;
 
-/* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
- * this. */
+/* Functions of a backend. Members after map_memory may be NULL if the backend does not support them; callers
+ * check for NULL. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Returns the position before which all pairs must be collected to submit `position`, or to lend it if is_lent. */
+    /* Returns a position. All pairs before it must be collected before `position` can be submitted (or lent, if
+     * is_lent is set). */
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
-    /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
+    /* Returns the lent buffers for a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
-    /* Whether submit() would not block once needs() is satisfied. */
+    /* Whether submit() would not block, provided that the pairs required by needs() are collected. */
     int (*is_free)(vmafgpu *v, int64_t position);
-    /* Accepts a pair, or fails with an error and accepts nothing. */
+    /* Accepts a pair. On failure, returns an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
-    /* Returns the sums of the oldest uncollected pair, or its error; VMAFGPU_AGAIN if it does not wait for them. */
+    /* Returns the sums of the oldest uncollected pair, or its error. Returns VMAFGPU_AGAIN if the wait mode does not
+     * allow waiting for them. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums);
-    /* Processes one detached job at once, even if pairs are in flight; writes the sums of each distorted frame. */
+    /* Processes one detached job immediately, even if pairs are in flight. Writes the sums of each distorted frame. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
-    /* The last kind of memory that maps may use, in the order of vmafgpu_memory; earlier kinds are allowed too. */
+    /* The last kind of memory, in the order of vmafgpu_memory, that maps may use. All earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
-    /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
+    /* Returns the number of positions whose frames are no longer used. If NULL, this applies to all submitted
+     * positions. */
     int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
     void (*finalise)(vmafgpu *v);
-    /* Copies the frames that are released but still needed, so that the caller may free them. */
+    /* Copies frames that are needed even after their release, so that the caller may free them. */
     void (*keep)(vmafgpu *v);
-    /* Makes the stream of the caller wait for all work before a position. */
+    /* Makes the stream of the caller wait for all work on earlier positions. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
-    /* Whether an address is in a lent buffer outside v->lending. */
+    /* Whether an address is in a lent buffer, but not in v->lending. */
     int (*owns)(const vmafgpu *v, const void *address);
-    /* Checks a frame in device memory, except for its pitch. NULL: such frames are refused. */
+    /* Checks everything except the pitch of a frame in device memory. If NULL, such frames are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
                                          const vmafgpu_frame *frame);
-    /* Returns the device that will score the next pair, or -1. */
+    /* Returns the device that will process the next pair, or -1. */
     int (*next_device)(vmafgpu *v);
-    /* Whether a GPU is being opened in the background. Like describe(), it may be called after a failed open. */
+    /* Whether a GPU is being opened in the background. Like describe(), this function may be called after a
+     * failed open. */
     int (*is_opening)(const vmafgpu *v);
     /* Whether the device has failed; v->note contains the reason. */
     int (*has_failed)(const vmafgpu *v);
     void (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
-/* GPU functions for edits and maps, see >>gpu edits. >>gpu calls the first group, >>edits the second. */
+/* GPU functions for edits and maps, see >>gpu edits. The first group is called by >>gpu, the second by >>edits. */
 struct vmafgpu__wanted;
 struct vmafgpu__slot;
 struct vmafgpu__carver;
@@ -2985,7 +3013,7 @@ typedef struct vmafgpu__gpu_edits_table {
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
     void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
-    vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
+    vmafgpu_result (*begun)(vmafgpu *v); /* called once the base has been scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
@@ -3006,29 +3034,29 @@ typedef struct vmafgpu__totals {
     double sum, inverse_sum, min, max;
 } vmafgpu__totals;
 
-/* Buffers of the library that the caller may fill. The lent pairs belong to the next positions; a submit takes back the
- * oldest one. */
+/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each submit takes
+ * back the oldest lent pair. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory; /* contains all of them; NULL if none was ever lent */
+    const unsigned char *memory; /* memory that contains all of them; NULL if none was ever lent */
     size_t size;
-    int count; /* pairs lent */
+    int count; /* number of pairs lent */
 } vmafgpu__lending;
 
 struct vmafgpu {
     vmafgpu_config config;
     uint32_t mark; /* VMAFGPU__MARK from open to close */
     int is_open;
-    int is_busy;           /* a call is using the context; atomic */
-    const char *busy_with; /* the name of that call... */
+    int is_busy;           /* 1 while a call uses the context; atomic */
+    const char *busy_with; /* name of that call... */
     const void *busy_on;   /* ...and the vmafgpu__thread_failure of its thread */
-    int is_delivering;     /* config.on_score is being called */
-    int readers;           /* nested calls from config.on_score */
+    int is_delivering;     /* 1 while config.on_score is being called */
+    int readers;           /* number of nested calls from config.on_score */
     size_t memory;
     int lacks_memory; /* an allocation has failed */
     char error[VMAFGPU__ERROR_SIZE];
-    char subject[48];                  /* prefix of messages, such as "frame 7" */
+    char subject[48];                  /* prefix of messages, for example "frame 7" */
     char note[VMAFGPU__ERROR_SIZE];    /* why no GPU is used */
-    char warning[VMAFGPU__ERROR_SIZE]; /* the latest one; it is not repeated */
+    char warning[VMAFGPU__ERROR_SIZE]; /* the latest warning, to avoid repeating it */
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
     int extractor_count;
@@ -3040,54 +3068,56 @@ struct vmafgpu {
     char (*names)[VMAFGPU__NAME_SIZE];
     double *model_scratch;
     int seed_count;
-    int value_count;      /* values of standalone features per pair */
-    int wants_every_pair; /* even pairs that config.subsample skips */
+    int value_count;      /* number of values of standalone features per pair */
+    int wants_every_pair; /* 1 if even pairs that config.subsample skips are computed */
 
     vmafgpu__plan plan;
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu *cpu;
     vmafgpu__gpu *gpu;
-    vmafgpu__fleet *fleet;        /* replaces cpu and gpu */
-    vmafgpu *whole;               /* the context of which this is a unit; NULL if it is not a unit */
-    int is_unwanted;              /* the GPU that is being opened is no longer needed; atomic */
-    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; or NULL */
+    vmafgpu__fleet *fleet;        /* if set, used instead of cpu and gpu */
+    vmafgpu *whole;               /* the context that this context is a unit of; NULL if it is not a unit */
+    int is_unwanted;              /* the GPU being opened is no longer needed; atomic */
+    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; may be NULL */
     int gpu_count;                /* number of GPUs that a driver reported */
     vmafgpu__threads *threads;
     vmafgpu__cambi *cambi;
     vmafgpu__speed *speed;
     vmafgpu__edits *edits;                        /* NULL if config.max_edit_size and map_block_size are 0 */
-    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
-    vmafgpu__wanted_map map;                      /* for the next pair */
+    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are no edits, or if the CPU computes them */
+    vmafgpu__wanted_map map;                      /* the map requested for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
-    int has_base;                                 /* the CPU planes contain the pair of vmafgpu_edit_begin() */
+    int has_base;                                 /* 1 if the CPU planes contain the pair of vmafgpu_edit_begin() */
 
-    int64_t seeded;                 /* frames before the first pair */
-    int64_t pushed;                 /* pairs */
-    int64_t last_reported_reusable; /* argument of the last call of config.on_reusable */
+    int64_t seeded;                 /* number of frames before the first pair */
+    int64_t pushed;                 /* number of pairs */
+    int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
     vmafgpu__lending lending;
-    int64_t scoring; /* index of the pair for whole-frame features; -1 if detached */
-    int64_t tailed;  /* frames after the last pair */
+    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if detached */
+    int64_t tailed;  /* number of frames after the last pair */
     int flushed;
-    int64_t collected;       /* frames whose sums or failure were collected */
-    int64_t failed_position; /* the last frame that failed */
+    int64_t collected;       /* number of frames whose sums or failure were collected */
+    int64_t failed_position; /* position of the last frame that failed */
     vmafgpu_result failed_result;
-    char failure[VMAFGPU__ERROR_SIZE]; /* the message of this failure */
-    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; and why */
+    char failure[VMAFGPU__ERROR_SIZE]; /* message of that failure */
+    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; the next two members hold
+                                          the reason */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t emitted;                     /* seeds and pairs whose columns are all known */
-    int64_t delivered;                   /* rows that next() has returned */
-    double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    uint64_t *tags;                      /* ring of tag_count tags, for pushed pairs whose rows are not finished */
+    int64_t emitted;                     /* number of seeds and pairs whose columns are all known */
+    int64_t delivered;                   /* number of rows that next() has returned */
+    double *chunks[VMAFGPU__MAX_CHUNKS]; /* if discard_scores is set, only the first chunk is used, as a ring */
+    uint64_t *tags;                      /* ring of tag_count tags, one for each pushed pair whose row is not
+                                            finished */
     int64_t tag_count;
-    uint64_t base_tag;           /* of the distorted frame of vmafgpu_edit_begin() */
+    uint64_t base_tag;           /* tag of the distorted frame of vmafgpu_edit_begin() */
     double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__sums *pair_sums;    /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__value *values;      /* [config.max_candidates][value_count] */
-    vmafgpu__value *measured;    /* the part of `values` for the next pair to collect */
-    const vmafgpu__value *found; /* the part of `values` for the pair that is being finished */
-    vmafgpu__totals *totals;     /* per column */
-    int64_t pooled;              /* rows included in the totals */
+    vmafgpu__value *measured;    /* start of the values of the next pair to collect, in `values` */
+    const vmafgpu__value *found; /* start of the values of the pair that is being finished, in `values` */
+    vmafgpu__totals *totals;     /* one per column */
+    int64_t pooled;              /* number of rows included in the totals */
 };
 
 VMAFGPU__COLD
@@ -3111,7 +3141,8 @@ static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *point
         free(pointer);
 }
 
-/* Header before each allocation, which is aligned to a cache line: the pointer to free, and the size in v->memory. */
+/* Header before each allocation. It contains the pointer to free, and the size as counted in v->memory. The allocation
+ * itself is aligned to a cache line. */
 typedef struct vmafgpu__allocation {
     void *start;
     size_t size;
@@ -3123,7 +3154,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() need not zero memory that is new from the system. */
+    /* calloc() does not need to write memory that the system has just provided, because it is zero already. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3153,8 +3184,8 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or only counts them if `base` is NULL. Sizes have 64 bits until memory is
- * allocated: on 32-bit systems those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, computes its size only. Sizes have 64 bits until memory is
+ * allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -3166,19 +3197,19 @@ static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t 
     return c->base ? c->base + at : NULL;
 }
 
-/* Returns the next piece, in whole cache lines; NULL without a base. */
+/* Returns the next piece, rounded up to whole cache lines; NULL if there is no base. */
 static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
     return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
-/* Returns the next piece, for `count` elements with a margin of `margin` elements on both sides; NULL without a
- * base. */
+/* Returns the next piece, for `count` elements and a margin of `margin` elements on either side; NULL if there
+ * is no base. */
 static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t count, size_t margin, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (count + 2 * margin) * element);
     return line ? line + margin * element : NULL;
 }
 
-/* Message of a failure without a context, one per thread. */
+/* The message of a failure that has no context, one per thread. */
 #if defined(_MSC_VER)
 #define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -3188,7 +3219,7 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
 #endif
 typedef struct vmafgpu__thread_failure {
     char text[VMAFGPU__ERROR_SIZE];
-    const vmafgpu *busy; /* the context that was busy when this thread last called it */
+    const vmafgpu *busy; /* the context that was busy when this thread last tried to call it */
 } vmafgpu__thread_failure;
 #ifdef VMAFGPU__THREAD_LOCAL
 static VMAFGPU__THREAD_LOCAL vmafgpu__thread_failure vmafgpu__of_thread;
@@ -3215,7 +3246,8 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* Part of the single allocation of a parsed model: its reference count, the allocation, and its allocator. */
+/* Kept in the single allocation of a parsed model: its reference count, the address of the allocation, and its
+ * allocator. */
 typedef struct vmafgpu__keeper {
     int users;
     void *start;
@@ -3238,7 +3270,7 @@ static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const cha
     return result;
 }
 
-/* Logs a warning unless it equals the previous one. */
+/* Logs a warning unless it is identical to the previous one. */
 VMAFGPU__FORMAT(2, 3)
 static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     char text[VMAFGPU__ERROR_SIZE];
@@ -3259,9 +3291,9 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_
 /* ================================================================================================
  * >>text                                         numbers and messages
  * ================================================================================================
- * Numbers are parsed and printed independently of the C locale of the program, which is not changed.
+ * Numbers are parsed and printed independently of the C locale of the program. The locale is not changed.
  */
-#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
+#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, including the terminating zero */
 
 /* Like snprintf, but accepts a buffer of size 0. */
 VMAFGPU__FORMAT(3, 4)
@@ -3276,12 +3308,12 @@ static void vmafgpu__message(char *out, size_t size, const char *format, ...) {
     va_end(list);
 }
 
-/* Whether a sorts before b: ascending, NaN last. */
+/* Whether a sorts before b. The order is ascending, with NaN last. */
 static int vmafgpu__before(double a, double b) {
     return a < b || (a == a && b != b);
 }
 
-/* Moves numbers[at] down in a max-heap of `count` numbers. */
+/* Moves numbers[at] down to its place in a max-heap of `count` numbers. */
 static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -3298,7 +3330,7 @@ static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     }
 }
 
-/* Sorts in place. qsort() of the C library may allocate. */
+/* Sorts in place. qsort() of the C library is not used because it may allocate memory. */
 static void vmafgpu__sort(double *numbers, size_t count) {
     for (size_t i = count / 2; i > 0; i--)
         vmafgpu__sift(numbers, i - 1, count);
@@ -3326,7 +3358,7 @@ static const char *vmafgpu__skip_digits(const char *at, const char *end) {
     return at;
 }
 
-/* Copies the number at `begin` and returns its end; NULL if there is none or it is too long for the token. */
+/* Copies the number at `begin` and returns its end; NULL if there is no number, or if it is too long for the token. */
 static const char *vmafgpu__copy_number(const char *begin, const char *end, char token[VMAFGPU__TOKEN]) {
     const char *whole = begin;
     const char *at;
@@ -3363,12 +3395,12 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     return at;
 }
 
-/* Copies the token with the decimal point of the current locale, which may have several bytes. */
+/* Copies the token, using the decimal point of the current locale, which may have several bytes. */
 static void vmafgpu__localise(const char *token, char *out, size_t size) {
     char half[32];
     size_t point_size, used = 0;
 
-    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", the decimal point, "5" */
+    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", then the decimal point, then "5" */
     point_size = strlen(half);
     point_size = point_size > 2 ? point_size - 2 : 0;
     for (; *token != '\0' && used + point_size + 1 < size; token++) {
@@ -3386,7 +3418,8 @@ static double vmafgpu__convert_number(const char *text, int single, char **stop)
     return single ? (double)strtof(text, stop) : strtod(text, stop);
 }
 
-/* Parses a number. Converts it to the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
+/* Parses a number with strtod() or strtof(). If the function stops at the '.', the number is parsed again with the
+ * decimal point of the locale. */
 static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
     char token[VMAFGPU__TOKEN];
     char local[VMAFGPU__TOKEN + 32];
@@ -3405,18 +3438,18 @@ static const char *vmafgpu__parse_rounded(const char *begin, const char *end, in
     return fabs(*value) <= DBL_MAX ? behind : NULL;
 }
 
-/* Returns the first character after the decimal number at `begin`; NULL if there is no number, or it is longer than 127
- * characters or too large for a double. */
+/* Returns the first character after the decimal number at `begin`. Returns NULL if there is no number, or if the number
+ * has more than 127 characters or is too large for a double. */
 static const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 0, value);
 }
 
-/* Like vmafgpu__parse_number(), but rounded once to float, as libvmaf reads the numbers of feature options. */
+/* Like vmafgpu__parse_number(), but rounds the number once to float, as libvmaf does for numbers in feature options. */
 static const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 1, value);
 }
 
-/* Prints "%g", always with '.' as the decimal point. */
+/* Prints a number as "%g" does, but always with '.' as the decimal point. */
 static void vmafgpu__print_number(char out[40], double value) {
     static const char plain[] = "0123456789+-einfa";
     char text[40];
@@ -3438,7 +3471,7 @@ static void vmafgpu__print_number(char out[40], double value) {
 
 #define VMAFGPU__FEATURE_LIMIT 64    /* as in libvmaf */
 #define VMAFGPU__KNOT_LIMIT    10    /* as in libvmaf */
-#define VMAFGPU__SVM_LIMIT     10000 /* column names have four digits for the number */
+#define VMAFGPU__SVM_LIMIT     10000 /* column names use four digits for the index of an SVM */
 
 /* Returns the only feature whose name contains `part`; -1 if there is none, -2 if there are several. */
 static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part) {
@@ -3450,8 +3483,8 @@ static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part)
     return found;
 }
 
-/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve, whether it is from a file or
- * from a caller; NULL if there is none. */
+/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve; NULL if there is none. The
+ * SVM may come from a file or from a caller. */
 static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -3475,21 +3508,21 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>frames                                       access to the planes of the caller
  * ================================================================================================
- * Two-byte samples are little-endian words at any address. Packed planes have luma in the same form for all layouts:
- * bytes at 8 bits, otherwise words with the sample in the low bits.
+ * Two-byte samples are little-endian words and need not be aligned. Packed planes contain luma in the same form for all
+ * layouts: bytes at 8 bits, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64, /* number of columns of an inner loop; lines are padded to a multiple */
+    VMAFGPU__CHUNK = 64, /* number of columns in an inner loop; lines are padded to a multiple of this */
     VMAFGPU__MARGIN = 64 /* columns before and after a line, for border samples */
 };
 
-/* A packed plane, possibly in memory of the caller; nothing outside the samples is read. */
+/* A packed plane, possibly in memory of the caller. Memory outside the samples is not read. */
 typedef struct vmafgpu__view {
-    const uint8_t *data; /* row 0; NULL if there is no frame */
+    const uint8_t *data; /* address of row 0; NULL if there is no frame */
     ptrdiff_t pitch;     /* in bytes */
 } vmafgpu__view;
 
-/* Returns word x of a row, which may have an odd address. */
+/* Returns word x of a row. The row may start at an odd address. */
 static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
     uint16_t word;
     memcpy(&word, row + 2 * x, sizeof word);
@@ -3500,7 +3533,7 @@ static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
     return view->data + y * view->pitch;
 }
 
-/* 16-bit words in memory of the backend, with padded rows. */
+/* A plane of 16-bit words in memory of the backend, with padded rows. */
 typedef struct vmafgpu__plane {
     uint16_t *data;
     ptrdiff_t stride; /* in samples */
@@ -3519,7 +3552,8 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Returns the chroma width. The last column or row of an odd size, which is half outside, is omitted as in libvmaf. */
+/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. It is
+ * omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -3544,7 +3578,8 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Returns the pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
+/* Returns the pitch of u (0) or v (1). If the caller gives no pitch, rows are as long as in files, where odd widths are
+ * rounded up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
@@ -3552,7 +3587,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Returns row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
+/* Returns row y of luma (0), u (1) or v (2). Stores the distance between its samples, in bytes, in *step. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -3561,14 +3596,15 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
     return (const uint8_t *)frame->data[which] + y * pitch + (interleaved ? (plane - 1) * c->bytes_per_sample : 0);
 }
 
-/* ---- buffers of the library in the form of the caller ---- */
+/* ---- buffers of the library, in the layout of the caller ---- */
 
-/* Layout of a frame in one block of memory: luma, followed by chroma. Rows are contiguous if their length is a multiple
- * of 16 bytes, so that file contents can be read, and frames copied, in one piece. Chroma includes the half sample of
- * odd sizes, as files do. */
+/* Layout of a frame in one block of memory: luma, followed by chroma. Rows have no gaps between them if their length is
+ * a multiple of 16 bytes, so that frames can be read from files, and copied, in one piece. In frames of odd size,
+ * chroma includes the samples that are half outside, as in files. */
 typedef struct vmafgpu__lent_layout {
-    int planes;                     /* of chroma: 2, or 1 if u and v are interleaved; 0 if it is not used */
-    size_t pitch[2], plane_size[2]; /* of luma, and of each chroma plane */
+    int planes;                     /* number of chroma planes: 2, or 1 if u and v are interleaved, or 0 if chroma is
+                                       not used */
+    size_t pitch[2], plane_size[2]; /* pitch and size of the luma plane, and of each chroma plane */
     size_t size;
 } vmafgpu__lent_layout;
 
@@ -3589,7 +3625,7 @@ static void vmafgpu__lay_lent(const vmafgpu_config *c, int with_chroma, vmafgpu_
     l->size = l->plane_size[0] + (size_t)l->planes * l->plane_size[1];
 }
 
-/* Returns the frame that starts at `memory`. */
+/* Returns the frame whose buffer starts at `memory`. */
 static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const unsigned char *memory, int with_chroma) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
@@ -3604,7 +3640,7 @@ static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const un
 
 /* ---- checking samples ---- */
 
-/* Returns the bitwise OR of w words. */
+/* Returns the bitwise OR of all w words. */
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     uint32_t all = 0;
     for (int x = 0; x < w; x++)
@@ -3612,17 +3648,17 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns the position of the lowest sample bit in words of the caller. */
+/* Returns the position of the lowest bit of a sample in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
-/* Returns the bits that must be 0 in words of the caller, or in packed words. */
+/* Returns a mask of the bits that must be 0 in words of the caller, or in packed words if `packed` is set. */
 static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
     return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
 
-/* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
+/* Fails with a message that describes the first illegal sample in row y of luma (0), u (1) or v (2). */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane,
                                               int y) {
     static const char *const planes[3] = { "luma", "chroma u", "chroma v" };
@@ -3640,7 +3676,8 @@ static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, cons
 
 /* ---- import ---- */
 
-/* Shifts little-endian words right by `shift`. Returns nonzero if a word has bits outside `legal` (not shifted). */
+/* Shifts little-endian words right by `shift`. Returns nonzero if a word, before the shift, has bits outside the
+ * mask `legal`. */
 static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int w, int shift, uint32_t legal) {
     uint32_t illegal = 0;
     int x = 0;
@@ -3664,7 +3701,8 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes w luma samples in packed form; `row` may be `source`. Returns nonzero if a sample exceeds the bit depth. */
+/* Converts w luma samples to packed form. `row` may be equal to `source`. Returns nonzero if a sample exceeds the
+ * bit depth. */
 static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, const uint8_t *source, int w, void *row) {
     const int shift = packed ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
@@ -3675,7 +3713,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0; /* the byte of a word that contains the sample */
+    const int at = shift ? 1 : 0; /* index of the byte in a word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -3687,8 +3725,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may not belong
- * to the frame, so it is not read. */
+/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are set to 0 and not read, because their memory may not
+ * belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -3705,8 +3743,9 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
             chunk[i] = from[i];
 }
 
-/* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
- * otherwise `line`, whose size must be the width in words, rounded up to CHUNK. */
+/* Returns row y of luma (0), u (1) or v (2) in packed form. If the row of the caller is packed and aligned, its
+ * address is returned. Otherwise the row is converted into `line`, which must have space for the width in words,
+ * rounded up to CHUNK. */
 static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane,
                                                        int y, void *line) {
     int step;
@@ -3740,22 +3779,24 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>json                                         reader of JSON text
  * ================================================================================================
- * A reader of JSON text in memory. Nothing is copied: a value is a pointer to its first character, and reading advances
- * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
+ * A reader of JSON text in memory. Nothing is copied: a value is represented by a pointer to its first character,
+ * and reading functions return a pointer to what follows. The syntax of the whole text is checked once, before any
+ * value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* ensures that every count fits an int and every size a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit: ensures that every count fits an int and every size a size_t */
 
 typedef struct vmafgpu__json {
-    const char *name; /* of the model, for messages */
-    int part;         /* index in a collection; -1 outside a collection */
+    const char *name; /* name of the model, for messages */
+    int part;         /* index of the model in a collection; -1 if there is no collection */
     const char *begin, *end;
     char *error;
     size_t error_size;
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* Iterator over an array or object. At the end `at` points behind it; after a failure it is NULL. */
+/* Iterator over an array or object. `at` points to the rest of the text: at the end, to what follows the array or
+ * object. After a failure, `at` is NULL. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -3766,7 +3807,7 @@ typedef struct vmafgpu__json_list {
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...)
     VMAFGPU__FORMAT(3, 4);
 
-/* Stores the first failure and returns NULL. */
+/* Stores the failure unless there was an earlier one. Returns NULL. */
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...) {
     char what[200];
     char part[32] = "";
@@ -3799,7 +3840,7 @@ static int vmafgpu__hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns the 16 bits of "\uXXXX", or -1. */
+/* Returns the 16-bit value of "\uXXXX", or -1 if it is invalid. */
 static long vmafgpu__json_unit(const char *at, const char *end) {
     long unit = 0;
     int i;
@@ -3816,7 +3857,7 @@ static long vmafgpu__json_unit(const char *at, const char *end) {
     return unit;
 }
 
-/* Decodes the escape sequence at `at`. Returns its size; 0 if it is invalid. */
+/* Decodes the escape sequence at `at`. Returns the length of the sequence; 0 if it is invalid. */
 static int vmafgpu__json_escape(const char *at, const char *end, unsigned long *character) {
     static const char names[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -3861,7 +3902,8 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "string has no closing quote");
 }
 
-/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8. Returns 0 and stays at the closing quote. */
+/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8, and returns their number. At the closing quote,
+ * returns 0 and does not advance. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
     int size, i;
@@ -3937,8 +3979,8 @@ static void vmafgpu__json_walk(vmafgpu__json_list *list, const char *at) {
     list->close = *at == '{' ? '}' : ']';
 }
 
-/* Moves to the next item. Returns 1 and sets value and, for objects, key; the caller must then move list->at behind the
- * value. Returns 0 at the end and after a failure. */
+/* Moves to the next item. If there is one, returns 1 and sets list->value and, for objects, list->key; the caller must
+ * then set list->at to the end of the value. Otherwise, or after a failure, returns 0. */
 static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     const char *at = list->at == NULL ? NULL : vmafgpu__json_space(json, list->at);
 
@@ -3981,7 +4023,7 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     return 1;
 }
 
-/* Skips a value of any type. This function checks the syntax of the text. */
+/* Skips a value of any type, and checks its syntax. The syntax of the whole text is checked with this function. */
 static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int depth) {
     static const char *const words[3] = { "true", "false", "null" };
     double number;
@@ -4009,8 +4051,8 @@ static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int d
     return vmafgpu__json_number(json, at, 0, &number);
 }
 
-/* Finds the values of known keys in an object; a value is NULL if the key is absent or null. Returns the end of the
- * object, or NULL after a failure. */
+/* Finds the values of the given keys in an object. A value is set to NULL if its key is absent or null. Returns the end
+ * of the object, or NULL after a failure. */
 static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const char *const *keys, int count,
                                       const char **values) {
     vmafgpu__json_list list;
@@ -4034,7 +4076,7 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
     return list.at;
 }
 
-/* Reads an array of at most `limit` numbers. Returns their count, or -1. */
+/* Reads an array of at most `limit` numbers. Returns the number of elements, or -1 on failure. */
 static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char *key, double *out, int limit) {
     vmafgpu__json_list list;
 
@@ -4060,14 +4102,14 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
 /* ================================================================================================
  * >>model reader                                 from JSON to a model
  * ================================================================================================
- * The same code builds the model three times. The first pass writes nothing and counts bytes and support vectors. The
- * second pass finds equal support vectors with a temporary pool, which determines the number of rows. The third pass
- * fills the single block of memory. */
+ * The same code builds the model in three passes. The first pass writes nothing; it counts bytes and support vectors.
+ * The second pass finds equal support vectors with the help of a temporary pool, and so determines the number of rows.
+ * The third pass fills the single block of memory. */
 
-/* Distinct support vectors, found by hash. Without `rows` the pool only counts. */
+/* A set of distinct support vectors, implemented as a hash table. If `rows` is NULL, the pool only counts vectors. */
 typedef struct vmafgpu__pool {
     double *rows;
-    uint16_t *slots; /* row + 1; 0 if free */
+    uint16_t *slots; /* index of the row plus 1; 0 if the slot is free */
     size_t slot_count;
     int width, count, capacity;
 } vmafgpu__pool;
@@ -4077,13 +4119,13 @@ typedef struct vmafgpu__builder {
     vmafgpu__carver arena;
     vmafgpu__pool pool;
     const char *root;   /* the outermost object */
-    const char *single; /* the model_dict if the file is not a collection */
+    const char *single; /* the value of model_dict, if the file contains a single model */
     int parts;
 } vmafgpu__builder;
 
 #define VMAFGPU__ROW_LIMIT 65535
 
-/* Allocates memory that is aligned for numbers and pointers. */
+/* Allocates memory from the arena, aligned for numbers and pointers. */
 static void *vmafgpu__arena_take(vmafgpu__carver *arena, uint64_t size) {
     return vmafgpu__carve_aligned(arena, size, 16);
 }
@@ -4094,7 +4136,7 @@ static void vmafgpu__arena_put(vmafgpu__carver *arena, const char *bytes, size_t
     arena->used += size;
 }
 
-/* Returns the address of the next byte that is written. */
+/* Returns the address that the next byte is written to. */
 static const char *vmafgpu__arena_here(const vmafgpu__carver *arena) {
     return arena->base == NULL ? NULL : (const char *)arena->base + arena->used;
 }
@@ -4122,7 +4164,7 @@ static size_t vmafgpu__pool_slot(const vmafgpu__pool *pool, const double *row) {
     return (size_t)(hash ^ (hash >> 32)) & (pool->slot_count - 1);
 }
 
-/* Returns the index of the row with these values, which is added if it is new; -1 if the pool is full. */
+/* Returns the index of the row with these values. If there is none, adds the row. Returns -1 if the pool is full. */
 static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     size_t slot, size = (size_t)pool->width * sizeof *row;
 
@@ -4143,7 +4185,7 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     return pool->count++;
 }
 
-/* Converts the counting pool to a real one. */
+/* Allocates the rows of a pool that has only counted so far. */
 static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
     size_t rows_size;
 
@@ -4161,14 +4203,15 @@ static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allo
     return 1;
 }
 
-/* Appends the characters of a checked string, unterminated. Refuses zero bytes and characters in `forbidden`. */
+/* Appends the characters of a checked string, without a terminating zero. Refuses zero bytes and the characters in
+ * `forbidden`. */
 static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const char *key, const char *forbidden) {
     const char *at = string + 1;
     char bytes[4];
     int size;
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
-        if (strchr(forbidden, bytes[0]) != NULL) { /* also matches a zero byte */
+        if (strchr(forbidden, bytes[0]) != NULL) { /* also finds a zero byte: the terminator */
             vmafgpu__json_fail(&b->json, at, "key '%s' contains a character that is not allowed", key);
             return 0;
         }
@@ -4186,7 +4229,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
         vmafgpu__json_fail(&b->json, at, "key '%s' is not an array of strings", key);
         return 0;
     }
-    /* the maximum, half a kilobyte, is simpler than a count */
+    /* always allocates the maximum, half a kilobyte, which is simpler than counting first */
     names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
@@ -4215,7 +4258,8 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* Appends one option as "name=value": numbers in the normalised form of libvmaf, booleans and strings unchanged. */
+/* Appends one option as "name=value". Numbers are written in the normalised form of libvmaf; booleans and strings are
+ * unchanged. */
 static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *item) {
     static const char key[] = "feature_opts_dicts";
     const char *value = item->value;
@@ -4303,7 +4347,8 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
     return b->json.result == VMAFGPU_OK;
 }
 
-/* Reads the parameters of the linear rescaling; neutral if absent, which is allowed without rescaling. */
+/* Reads the parameters of the linear rescaling. If the key is absent, they are set to `neutral`; this is allowed only
+ * if the model does not rescale. */
 static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, const char *key, double neutral,
                                          const vmafgpu_svm *svm) {
     double numbers[1 + VMAFGPU__FEATURE_LIMIT];
@@ -4370,7 +4415,7 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* Lists the keys of an object once, for both the indices of their values and their names. */
+/* List the keys of an object once, to define both the indices of their values and their names. */
 #define VMAFGPU__KEY_ID(id, key)   id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
@@ -4405,7 +4450,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
     }
-    for (i = 0; i < 2; i++) { /* strings in model files of libvmaf, unlike "enabled" */
+    for (i = 0; i < 2; i++) { /* in model files of libvmaf these two are strings, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
@@ -4436,8 +4481,8 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
 /* ================================================================================================
  * >>svm reader                                   libsvm text in a model file
  * ================================================================================================ */
-/* Copies the next word of the current line of the text inside a checked string. Returns its length, 0 at the end of the
- * line, -1 if it does not fit. */
+/* Copies the next word of the current line. The text of the SVM is inside a checked string. Returns the length of the
+ * word, 0 at the end of the line, or -1 if the word is too long. */
 static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char word[VMAFGPU__TOKEN]) {
     int length = 0;
 
@@ -4461,7 +4506,7 @@ static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char wo
     return length;
 }
 
-/* Skips the end of the line and the white space and empty lines that follow; returns 0 at the end of the text. */
+/* Skips the end of the line, and any white space and empty lines after it. Returns 0 at the end of the text. */
 static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     const char *behind = *at;
     char bytes[4];
@@ -4471,7 +4516,7 @@ static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     return **at != '"';
 }
 
-/* Parses a word that consists of a number only. */
+/* Parses a word that must consist of a number only. */
 static int vmafgpu__svm_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_number(begin, end, value) == end && end > begin;
 }
@@ -4483,12 +4528,12 @@ enum {
     VMAFGPU__SVM_CLASSES,
     VMAFGPU__SVM_TOTAL,
     VMAFGPU__SVM_RHO,
-    VMAFGPU__SVM_NEEDED, /* the number of required words, those above */
+    VMAFGPU__SVM_NEEDED, /* number of required words, which are all those above */
     VMAFGPU__SVM_LABEL = 10,
     VMAFGPU__SVM_WORDS = 12
 };
 
-/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL. */
+/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL on failure. */
 static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at, vmafgpu_svm *svm) {
     static const char *const words[VMAFGPU__SVM_WORDS] = { "svm_type", "kernel_type", "gamma",  "nr_class",
                                                            "total_sv", "rho",         "degree", "coef0",
@@ -4526,7 +4571,8 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
             return vmafgpu__json_fail(json, at, "key 'model' has no %s in its header", words[i]);
     if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
         return vmafgpu__json_fail(json, at, "key 'model' has an unsupported nr_class; use 2");
-    /* a support vector has at least two characters, so the size of the text limits the count before it is used */
+    /* The text has at least two characters per support vector. Checking this prevents allocations for more vectors than
+     * the text can contain. */
     if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at))
         return vmafgpu__json_fail(
             json, at, "key 'model' has a total_sv out of range; use 1 or more, and not more than the text has");
@@ -4538,7 +4584,8 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* Reads "coefficient index:value index:value ...". Indices ascend from 1; omitted values are 0. */
+/* Reads a line "coefficient index:value index:value ...". Indices must ascend, starting from 1; omitted values are
+ * 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -4616,7 +4663,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
     return 1;
 }
 
-/* Returns the position of the value in the list of allowed words; fails and returns -1 if it is not one of them. */
+/* Returns the index of the value in the list of allowed words. If it is not one of them, fails and returns -1. */
 static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *key, const char *const *words,
                               int count) {
     char list[120] = "";
@@ -4654,7 +4701,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     return 1;
 }
 
-/* The first four keys are always required, slopes and intercepts only with rescaling. */
+/* The first four keys are always required, slopes and intercepts only if the model rescales. */
 /* clang-format off */
 #define VMAFGPU__DICT_KEYS(X) \
     X(VMAFGPU__KEY_TYPE, "model_type") X(VMAFGPU__KEY_NORM, "norm_type") X(VMAFGPU__KEY_FEATURES, "feature_names") \
@@ -4708,13 +4755,14 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
         return 0;
     }
-    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* only available in the last pass */
+    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* the parameters are available in the last
+                                                                           pass only */
     if (fault != NULL)
         vmafgpu__json_fail(json, at, "%s", fault);
     return fault == NULL;
 }
 
-/* Moves to the next part of a collection. Its keys are "0", "1", ... and may be mixed with others. */
+/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may be between them. */
 static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
     char key[16];
 
@@ -4727,7 +4775,7 @@ static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *l
     return NULL;
 }
 
-/* Checks the whole text and determines whether it contains one model or a collection. */
+/* Checks the whole text and determines whether it contains a single model or a collection. */
 static int vmafgpu__read_root(vmafgpu__builder *b) {
     static const char *const keys[] = { "model_dict", "0" };
     vmafgpu__json *json = &b->json;
@@ -4737,7 +4785,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
 
     b->root = json->begin;
     if (json->end - b->root >= 3 && memcmp(b->root, "\xef\xbb\xbf", 3) == 0)
-        b->root += 3; /* UTF-8 byte order mark, which some editors write */
+        b->root += 3; /* skips the UTF-8 byte order mark that some editors write */
     b->root = vmafgpu__json_space(json, b->root);
     if (b->root == json->end || *b->root != '{') {
         vmafgpu__json_fail(json, b->root, "text is not a JSON object");
@@ -4783,7 +4831,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return vmafgpu__read_dict(b, dict, svm);
 }
 
-/* Runs one of the three passes. Only the last one produces a result, at the start of the block. */
+/* Runs one of the three passes. Only the last pass produces a result, at the start of the block of memory. */
 static int vmafgpu__build(vmafgpu__builder *b) {
     vmafgpu_model *model;
     vmafgpu__keeper *keeper;
@@ -4845,7 +4893,8 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* succeeds as before; now chroma features and parameters are also checked */
+    (void)vmafgpu__build(b); /* succeeds like the earlier passes, except that it also checks chroma features and
+                                parameters */
     return b->json.result;
 }
 
@@ -4921,7 +4970,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 /* ================================================================================================
  * >>models                                       built-in models and prediction
  * ================================================================================================
- * The order of operations is that of libvmaf, so that predictions are equal to the last bit. */
+ * Operations are in the same order as in libvmaf, so that predictions are equal to the last bit. */
 
 #ifndef VMAFGPU_NO_MODELS
 
@@ -4933,7 +4982,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
     int k;
 
-    for (k = 0; k <= i; k++) /* an entry without a name ends the table */
+    for (k = 0; k <= i; k++) /* a table may end with an entry without a name */
         if (vmafgpu__embedded_models[k].name == NULL)
             return NULL;
     return i < 0 ? NULL : &vmafgpu__embedded_models[i];
@@ -4958,7 +5007,7 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
     return model;
 }
 
-/* Describes the first error in one SVM of a struct that a caller may have filled; NULL if it is valid. */
+/* Describes the first error in an SVM whose struct may have been filled by a caller; NULL if the SVM is valid. */
 static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -5005,7 +5054,7 @@ static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size
     return 1;
 }
 
-/* Outputs of a collection after the scores of its parts, in this order. */
+/* Outputs of a collection, in this order; they follow the scores of its parts. */
 enum { VMAFGPU__BAGGING, VMAFGPU__STDDEV, VMAFGPU__CI_LOW, VMAFGPU__CI_HIGH, VMAFGPU__COLLECTION_OUTPUTS };
 
 static int vmafgpu__model_outputs(const vmafgpu_model *m) {
@@ -5026,7 +5075,8 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
         vmafgpu__message(out, size, "%s", "");
 }
 
-/* Returns the number of doubles that vmafgpu__model_predict() needs: inputs, and the raw scores of a collection. */
+/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch: inputs, and raw scores of the parts of
+ * a collection. */
 static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
@@ -5035,8 +5085,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* Corrects the chroma feature. If chroma is undistorted (exactly 0), the feature is derived from adm3 of luma. As in
- * libvmaf, both values are recovered from the normalised inputs. */
+/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), it is computed from adm3 of luma
+ * instead. As in libvmaf, both values are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -5056,7 +5106,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* Returns the score before transform and clip. x: memory for the feature vector. */
+/* Returns the score before transform and clip. x: scratch memory for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
     double sum = 0;
     int i, k;
@@ -5086,7 +5136,8 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
     return svm->rescale ? (sum - svm->intercepts[0]) / svm->slopes[0] : sum;
 }
 
-/* Interpolates linearly between the knots. The first and the last segment extend beyond the knots. */
+/* Interpolates linearly between the knots. The first and the last segment also apply beyond the first and the
+ * last knot. */
 static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     double y = 0;
     int i, segments = svm->knot_count - 1;
@@ -5113,10 +5164,10 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     return y;
 }
 
-/* Whether the score transform is applied. */
+/* Whether to apply the score transform: as the model specifies, always, or never. */
 typedef enum vmafgpu__transform { VMAFGPU__AS_MODEL, VMAFGPU__TRANSFORMED, VMAFGPU__UNTRANSFORMED } vmafgpu__transform;
 
-/* Applies transform and clip. */
+/* Applies the transform and the clip of the model to a score. */
 static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform,
                                   double score) {
     if (svm->has_transform &&
@@ -5145,7 +5196,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Returns a percentile of sorted scores, interpolated linearly between ranks. */
+/* Returns a percentile of sorted scores. Between ranks, it is interpolated linearly. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5153,7 +5204,7 @@ static double vmafgpu__sorted_percentile(const double *scores, int count, double
     return low == high ? scores[low] : scores[low] * ((double)high - rank) + scores[high] * (rank - (double)low);
 }
 
-/* Computes the four outputs of a collection from its raw scores, which are sorted in place. */
+/* Computes the four outputs of a collection from the raw scores of its parts. The raw scores are sorted in place. */
 static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw,
                                int count, double *out) {
     const double delta = 0.01;
@@ -5171,15 +5222,16 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
     above = vmafgpu__svm_finish(svm, disable_clip, transform, mean + delta);
     below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
-    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* scaled by the slope of the transform */
+    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* the deviation is multiplied by the slope
+                                                                             of the transform */
     out[VMAFGPU__CI_LOW] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 2.5));
     out[VMAFGPU__CI_HIGH] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 97.5));
 }
 
-/* Predicts one frame. columns: for each SVM in order, the indices of its features in `row`. scratch: space for
- * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
+/* Predicts the scores of one frame. columns: for each SVM in order, the indices of its features in `row`. scratch:
+ * memory for vmafgpu__model_scratch(m) doubles. out: receives vmafgpu__model_outputs(m) doubles. */
 static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
                                    const double *row, const int *columns, double *scratch, double *out) {
     double *x = scratch + (m->svm_count - 1);
@@ -5200,10 +5252,10 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 /* ================================================================================================
  * >>features                                     extractors: options, columns, names
  * ================================================================================================
- * Each feature has a chapter. It contains the options, the sums that they request from the backends, plain C code for
- * these sums, and their conversion to columns. The floating-point arithmetic from sums to columns follows libvmaf
- * operation by operation, because its order and its roundings to float determine the result. Only >>table lists the
- * features.
+ * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
+ * backends, plain C code that computes these sums, and their conversion to columns. This conversion uses the same
+ * floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
+ * result. The list of features is only in >>table.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -5214,41 +5266,42 @@ typedef enum vmafgpu__option_type {
 } vmafgpu__option_type;
 
 typedef struct vmafgpu__option {
-    const char *name, *alias; /* alias NULL: never part of column names */
+    const char *name, *alias; /* if alias is NULL, the option is never part of column names */
     vmafgpu__option_type type;
-    double standard, min, max; /* `standard`: default; for a word its index in `words` */
-    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted
-                                             here and plan() refuses them, unless another option overrides them */
+    double standard, min, max; /* `standard` is the default; for words, it is an index in `words` */
+    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted here, but
+                                  plan() refuses them unless another option overrides them */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
-    int debug;              /* exists only with the option debug or an equivalent one */
-    int turn;               /* when libvmaf first writes the column, which determines its position in reports: 0 with
-                                             the first frame, 1 with the second, 2 at the end */
-    int bare;               /* options are never added to the name */
+    int debug;              /* the column exists only with the option debug or an equivalent option */
+    int turn;               /* time at which libvmaf first writes the column, which determines its position in
+                               reports: 0 with the first frame, 1 with the second frame, 2 at the end */
+    int bare;               /* options are never added to the name of the column */
 } vmafgpu__column;
 
-/* A feature lists its options once as X(id, option), in the alphabetical order in which names contain them. These
- * macros expand the list to ids and to rows. */
+/* A feature lists its options once, as X(id, option). Options are in alphabetical order, which is also their order in
+ * column names. These macros expand the list to ids and to rows of the table. */
 #define VMAFGPU__OPTION_ID(id, name, alias, type, standard, low, high, words) id,
 #define VMAFGPU__OPTION_ROW(id, name, alias, type, standard, low, high, words) \
     { name, alias, type, standard, low, high, words },
 #define VMAFGPU__LAST_OPTION { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 
-/* Functions of a feature with columns that depend on other frames. */
+/* Functions of a feature whose columns depend on other frames. */
 typedef struct vmafgpu__temporal {
-    /* Returns the value that represents the frame at that position. */
+    /* Returns the value that temporal_state stores for the frame at this position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
-    /* Whether the columns of the next position can be emitted. ended: no more frames will follow. */
+    /* Whether the columns of the next position can be emitted. `ended` is set if no more frames will follow. */
     int (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
-    /* Emits these columns. row NULL: discards them. */
+    /* Emits the columns of the next position. If `row` is NULL, they are discarded. */
     void (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
-/* Chapters with code for each instruction set, as X(name, NAME): vmafgpu__<name>_functions is the type of the function
- * table, VMAFGPU__<NAME>_LEVEL the address of such a table, or NULL if the chapter is compiled out. */
+/* Chapters with code for each instruction set, as X(name, NAME). vmafgpu__<name>_functions is the type of their table
+ * of functions. VMAFGPU__<NAME>_LEVEL is the address of the table for one instruction set, or NULL if the chapter is
+ * compiled out. */
 /* clang-format off */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) \
@@ -5262,40 +5315,46 @@ typedef struct vmafgpu__temporal {
 
 typedef struct vmafgpu__cpu_functions {
     const char *name;
-    unsigned mask_bit; /* of config.cpumask */
+    unsigned mask_bit; /* bit of config.cpumask */
     VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_MEMBER)
-    /* Returns the bitwise OR of w words. */
+    /* Returns the bitwise OR of all w words. */
     uint32_t (*or_words)(const uint8_t *words, int w);
 } vmafgpu__cpu_functions;
 
-/* CPU functions of a feature, which is processed in pieces (see >>chains) or as a whole. Unused functions are NULL. */
+/* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
+ * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For pieces: bytes of scratch memory per thread and per workspace, for `together` distorted pictures at once. */
+    /* For features in pieces: return the bytes of scratch memory per thread, and per workspace, if up to `together`
+     * distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
-    /* Adds the sums of another thread. */
+    /* Adds the sums of another thread to those in `to`. */
     void (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
-    /* Allocates memory and fills tables when a context opens; NULL if there is nothing to do. */
+    /* Allocates memory and fills tables when a context is opened. NULL if neither is needed. */
     vmafgpu_result (*open)(vmafgpu *v);
-    /* For whole-frame features: writes results to the sums of the first thread. `member` has the luma of the pair. */
+    /* For whole-frame features: writes the results to the sums of the first thread. `member` contains the luma
+     * of the pair. */
     vmafgpu_result (*score)(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                             const vmafgpu_frame *distorted, vmafgpu__sums *sums);
-    /* Frees the memory of open(). */
+    /* Frees the memory that open() allocated. */
     void (*close)(vmafgpu *v);
 } vmafgpu__cpu_feature;
 
-/* A pair in the form in which standalone features receive it. */
+/* A pair in the form that standalone features receive. */
 typedef struct vmafgpu__pair_view {
-    const vmafgpu_frame *frame[2]; /* reference, distorted; distorted NULL: only the reference is stored */
-    vmafgpu__view luma[2];         /* packed, unlike the luma of the frames: see vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous; /* the reference before this one, for a detached pair; or NULL */
-    int64_t position;              /* in the clip, seeds included */
-    int history;                   /* frames immediately before this one that `state` has processed, up to 2 */
-    int detached;                  /* `state` does not change */
+    const vmafgpu_frame *frame[2]; /* reference, distorted; if distorted is NULL, only the reference is stored in
+                                      `state` */
+    vmafgpu__view luma[2];         /* luma in packed form, which the luma of `frame` may not have; see
+                                      vmafgpu__pair_view_row() */
+    const vmafgpu_frame *previous; /* for a detached pair: the reference before this one, or NULL */
+    int64_t position;              /* position in the clip, seeds included */
+    int history;                   /* number of frames directly before this one that `state` contains, at most 2 */
+    int detached;                  /* 1 if `state` must not change */
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__pair_view;
 
-/* Values for the whole clip: names without suffixes, terminated by NULL; functions that accumulate and return them. */
+/* Values for the whole clip: their names without suffixes, terminated by NULL, and the functions that accumulate and
+ * return the values. */
 typedef struct vmafgpu__aggregates {
     const char *const *names;
     int (*are_wanted)(const vmafgpu__extractor *e);
@@ -5303,25 +5362,29 @@ typedef struct vmafgpu__aggregates {
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
-/* A standalone feature: it produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
- * extractors are computed one after the other, each by all threads together. For a GPU, see vmafgpu__gpu_measured. */
+/* A standalone feature. It produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
+ * extractors are computed one after the other, each by all threads together. The GPU functions are in
+ * vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
-    int values;      /* maximum number of values that it produces */
-    int every_pair;  /* also computed for pairs that config.subsample skips */
-    int every_frame; /* also computed for references without a distorted frame */
-    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes; NULL if none */
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes, shared; may be NULL */
+    int values;      /* maximum number of values */
+    int every_pair;  /* 1 if also computed for pairs that config.subsample skips */
+    int every_frame; /* 1 if also computed for references without a distorted frame */
+    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* returns the size of the state in bytes;
+                                                                           NULL if there is no state */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the size of the shared scratch
+                                                                           memory in bytes; may be NULL */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);       /* initialises the state; may be NULL */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
     const vmafgpu__aggregates *aggregates; /* NULL if there are none */
-    /* Stores in the state what the next pair needs from both pictures of this accepted pair. It is called for every
-     * pair in order, also those that config.subsample skips; there are no seeds. NULL if nothing is stored. */
+    /* Stores in the state whatever the next pair needs from the two pictures of this accepted pair. This function is
+     * called for every pair in order, including pairs that config.subsample skips, but not for seeds. NULL if nothing
+     * is stored. */
     void (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
 
-/* Returns row y of a plane of the reference (0) or the distorted frame (1), like vmafgpu__packed_row(). After a GPU
- * failure luma may be in a plane of the library that does not have the layout of the config. */
+/* Returns row y of a plane of the reference (0) or of the distorted frame (1), like vmafgpu__packed_row(). After a GPU
+ * failure, luma may be in a plane of the library, whose layout differs from that of the config. */
 static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair,
                                                           int which, int plane, int y, void *line) {
     if (plane)
@@ -5330,7 +5393,7 @@ static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *
     return c->bit_depth > 8 && ((uintptr_t)row & 1) ? memcpy(line, row, (size_t)c->width * 2) : row;
 }
 
-/* CPU functions of standalone features, which have no pieces and no backend state. */
+/* CPU functions of standalone features, which are not processed in pieces and have no backend state. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, NULL),    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
@@ -5338,30 +5401,34 @@ static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
 
 struct vmafgpu__feature {
     const char *name;        /* name for config.features[].name */
-    const char *left_out_by; /* the switch that removed the feature, but not its columns; or NULL */
+    const char *left_out_by; /* the switch that removed the code of the feature but kept its columns; NULL if the
+                                code is present */
     const vmafgpu__column *columns;
     const vmafgpu__option *options;
     int debug_option; /* index of the option that adds columns */
     int needs_chroma;
-    /* Adds the required sums to the plan. Refuses unsupported options and pictures that are too small. */
+    /* Adds the required sums to the plan of the context. Refuses unsupported options and pictures that are too
+     * small. */
     vmafgpu_result (*plan)(vmafgpu *v, vmafgpu__extractor *e);
-    /* Computes the columns that do not depend on other frames. */
+    /* Computes those columns that do not depend on other frames. */
     void (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
                    double *out);
-    const vmafgpu__temporal *temporal; /* NULL if all columns depend on this frame only */
+    const vmafgpu__temporal *temporal; /* NULL if no column depends on other frames */
     const vmafgpu__cpu_feature *cpu;
-    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports it */
-    const vmafgpu__measure *measure;        /* NULL if it is not standalone */
-    /* Whether a column exists. NULL: columns without `debug` always exist, the others with the debug option. */
+    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports the feature */
+    const vmafgpu__measure *measure;        /* NULL unless the feature is standalone */
+    /* Whether a column exists. If NULL, columns with `debug` exist only with the debug option; all others always
+     * exist. */
     int (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
-/* A feature that was compiled out. Models and configs that use it get an error message. */
+/* Table entry of a feature that was compiled out. Models and configs that use the feature get an error message. */
 #define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
-/* plan() of features that support some bit depths only. At other depths libvmaf fails, or reads bytes as samples. */
+/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails, or treats each byte
+ * as a sample. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
@@ -5383,7 +5450,8 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Parses the value of an option. As in libvmaf, it is rounded to float and to six digits, and "-0" is refused. */
+/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six digits, and "-0"
+ * is refused. */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
@@ -5392,18 +5460,18 @@ static int vmafgpu__parse_option(const char *value, const char *end, double *num
     return strcmp(text, "-0") != 0 && vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
-/* One option in its written form, "name=value" or "feature.name=value". */
+/* One option as text: "name=value" or "feature.name=value". */
 typedef struct vmafgpu__setting {
-    const char *feature, *feature_end; /* empty if there is no feature */
+    const char *feature, *feature_end; /* empty if the text does not name a feature */
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Returns the number of characters of begin..end to show in a message. */
+/* Returns how many characters of begin..end are shown in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
 
-/* Parses the next setting of *text; settings are separated by colons. */
+/* Parses the next setting in *text. Settings are separated by colons. */
 static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
     const char *begin = *text;
     out->end = begin + strcspn(begin, ":");
@@ -5423,7 +5491,7 @@ static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int w
     return VMAFGPU_OK;
 }
 
-/* Returns the index of a word in a list separated by commas; -1 if it is not in the list. */
+/* Returns the index of a word in a list separated by commas; -1 if the list does not contain the word. */
 static int vmafgpu__find_word(const char *words, const char *begin, const char *end) {
     for (int i = 0;; i++) {
         const char *comma = words + strcspn(words, ",");
@@ -5442,7 +5510,7 @@ static const char *vmafgpu__nth_word(const char *words, int n, int *length) {
     return words;
 }
 
-/* Whether a word is short enough and has only characters that are allowed in column names. */
+/* Whether a word is short enough and contains only characters that column names may contain. */
 static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size) {
     const char *at = word;
     while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') ||
@@ -5451,7 +5519,7 @@ static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size
     return at == end && (size_t)(end - word) < size;
 }
 
-/* Sets an option of an extractor. said: the caller has already warned about unknown names. */
+/* Sets an option of an extractor. If `said` is set, the caller has already warned about unknown names. */
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting,
                                           int said) {
     const vmafgpu__feature *feature = e->feature;
@@ -5513,9 +5581,10 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
     return VMAFGPU_OK;
 }
 
-/* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
+/* Applies the settings in "name=value:...". If with_feature is set, the text is "feature.name=value:...", and only the
+ * settings for this feature are applied. */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
-    const int said = with_feature; /* vmafgpu__check_overlay() has warned */
+    const int said = with_feature; /* 1 if vmafgpu__check_overlay() has warned already */
     while (text && *text) {
         vmafgpu__setting setting;
         vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
@@ -5541,7 +5610,7 @@ static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e,
     return VMAFGPU_OK;
 }
 
-/* Makes the suffix "_egl_1_..." from the options that differ from their defaults. */
+/* Builds the suffix "_egl_1_..." from all options that differ from their defaults. */
 static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     const vmafgpu__option *options = e->feature->options;
     size_t used = 0;
@@ -5566,7 +5635,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, unless one with the same name exists: then that one applies with its own options, as in
+/* Adds an extractor. If an extractor with the same name exists, that one is used, with its own options, as in
  * libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
@@ -5596,7 +5665,7 @@ static int vmafgpu__uses(const vmafgpu *v, const vmafgpu__cpu_feature *feature) 
     return 0;
 }
 
-/* Whether a feature is processed as a whole. */
+/* Whether any feature is processed as a whole. */
 static int vmafgpu__scores_whole(const vmafgpu *v) {
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->cpu->score || v->features[i]->measure)
@@ -5604,7 +5673,7 @@ static int vmafgpu__scores_whole(const vmafgpu *v) {
     return 0;
 }
 
-/* Returns the first feature that uses chroma, or NULL. */
+/* Returns the first feature that uses chroma; NULL if there is none. */
 static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].needs_chroma)
@@ -5612,8 +5681,8 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether a feature is also computed for references without a distorted frame; with `chroma`, whether such a feature
- * uses chroma. */
+/* Whether any feature is also computed for references without a distorted frame. If `chroma` is set, only features that
+ * use chroma count. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5623,7 +5692,7 @@ static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     return 0;
 }
 
-/* Whether a feature needs both frames of the previous pair. */
+/* Whether any feature needs both frames of the previous pair. */
 static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature->measure && v->extractors[i].feature->measure->keep)
@@ -5631,8 +5700,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* Finds the index of a variant among *count variants; a new variant is appended. what: message if there are too
- * many. */
+/* Finds a variant in a list of *count variants and stores its index. A new variant is appended. `what` is the message
+ * for the case that there are too many. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -5652,14 +5721,14 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 launches and memory of features
  * ================================================================================================
- * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
- * driver.
+ * This section defines the functions through which >>gpu runs a feature, and launches that several features share.
+ * Nothing in it depends on a driver.
  */
-enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* kernels that a feature uses in one context */
+enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a feature in one context */
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
-enum { VMAFGPU__STREAMS = 3 };              /* per batch; their work may run concurrently */
+enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX: products of 16 x 8 on NVIDIA GPUs; MATRIX_16: products of 16 x 16 on AMD GPUs. */
+/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs, MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -5667,58 +5736,64 @@ typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORMS
 } vmafgpu__kernel_form;
 
-/* For each form, a kernel whose presence in an image shows that the image has that form. */
+/* For each form, a kernel that exists only in images of this form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64",
     "vmafgpu_vif_matrix_3_f64",
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist once per class. */
+/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist in one version per
+ * class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. More than 48 KB must be requested from the driver. */
+/* Threads and shared memory of a block. Shared memory of more than 48 KB must be requested from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
 
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
-/* The context of launches: configuration, device, and limits. */
+/* What launches depend on: configuration, device, and limits. */
 typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan *plan;
-    vmafgpu__kernel_form form; /* of the VIF and motion kernels in the image */
+    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image */
     int lanes, multiprocessors;
-    int shared_limit;                         /* maximum shared memory of a block */
-    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* block limit of each compiled VIF kernel; 0 if unknown */
-    int uses_integers;                        /* for the VIF statistics */
-    unsigned char *kept_rows;                 /* ADM row sums for edits, by variant; NULL if not needed */
+    int shared_limit;                         /* maximum shared memory of a block, in bytes */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* maximum number of threads per block of each compiled VIF kernel; 0
+                                                 if unknown */
+    int uses_integers;                        /* 1 if the VIF statistics use integers */
+    unsigned char *kept_rows;                 /* receives the ADM row sums that edits need, per variant; NULL if not
+                                                 needed */
     uint32_t uncertain, still_uncertain;      /* for tests and the self-test, one bit per SSIM sum: sums to treat as
-                                                     uncertain, and as still uncertain after the first check */
+                                                 uncertain, and sums to treat as still uncertain after the first
+                                                 check */
 } vmafgpu__launch_context;
 
-/* The launches of a batch for one feature: their inputs, and the function that queues them on its stream. */
+/* The input for the launches of one feature in a batch, and the function that queues these launches on the stream. */
 typedef struct vmafgpu__work vmafgpu__work;
 struct vmafgpu__work {
     const vmafgpu__launch_context *context;
     const vmafgpu__batch *batch;
     const vmafgpu__gpu_chroma *chroma; /* [VMAFGPU__MAX_BATCH] */
     const vmafgpu__gpu_past *past;     /* [VMAFGPU__MAX_BATCH] */
-    void *const *functions;            /* by the kernel numbers of the feature */
-    const int *resident;               /* blocks that the device runs at once, for kernels with a `block` */
-    unsigned char *scratch;            /* of the first pair */
+    void *const *functions;            /* indexed by the kernel numbers of the feature */
+    const int *resident;               /* number of blocks that the device runs at once; only for kernels that
+                                          block() describes */
+    unsigned char *scratch;            /* scratch memory of the first pair */
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
-    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: work that warps have claimed */
-    int is_checked;    /* luma may contain illegal samples */
-    double *words;     /* of the first pair; see gpu_measured.words */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: number of work items that warps have claimed */
+    int is_checked;    /* 0 if all luma samples are known to be legal */
+    double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
-    uint32_t again;              /* bit of the pair to recompute; 0: all pairs, for the first time */
-    const vmafgpu__value *found; /* the words of that pair so far */
+    uint32_t again;              /* bit mask of the one pair to recompute; 0 when all pairs are computed for the
+                                    first time */
+    const vmafgpu__value *found; /* the words of that pair as computed so far */
     void (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu *v;
     void *stream;
@@ -5729,35 +5804,41 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
     work->launch(work, work->functions[function], shape, argument);
 }
 
-/* GPU functions of a standalone feature, called for each of its extractors in turn. */
+/* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* 64-bit results per pair, initially zero: integer or double sums */
-    /* Returns the unsupported part for a message, or NULL. The member is NULL if the kernels support everything. */
+    int words; /* number of 64-bit results per pair, initially zero: sums as integers or doubles */
+    /* Returns what the kernels do not support, for a message, or NULL. The member is NULL if they support
+     * everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes per pair, shared; may be NULL */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the bytes of scratch memory per
+                                                                           pair, which extractors share; may be NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, with `words` as the kernels must find them; -1
-     * if recomputing would not help. NULL if never needed. */
+    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
+     * expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
-    const char *failure; /* message if recompute() returns -1 */
+    const char *failure; /* message for the case that recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* Stream in batches, and for live pairs, which do not share the device with other pairs. Stream 0 is the one that
-     * the others fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of
-     * VIF. */
+    /* The stream for batches, and the stream for live pairs, which do not share the device with other pairs. The other
+     * streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the sequence of ADM
+     * kernels is shorter than that of VIF kernels. */
     int stream[2];
-    int starts_clear; /* zero the scratch memory before the first batch */
+    int starts_clear; /* 1 to zero the scratch memory before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* name; NULL if not used */
-    /* Block size of a kernel that is launched with as many blocks as the device runs at once, or with more shared
-     * memory than usual; 0 threads for other kernels. NULL if there are only others. */
+    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
+                                                                                    NULL if the kernel is not used */
+    /* Returns the block of a kernel that is launched with as many blocks as the device runs at once, or that needs more
+     * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
+     * kernels. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* bytes per pair; or NULL */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* bytes; out may be NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the bytes per pair; may
+                                                                                     be NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the bytes; `out` may be
+                                                                                     NULL */
     void (*enqueue)(const vmafgpu__work *work);
-    /* Returns the number of the kernel that produces the first differing sums; -1 if all are equal. */
+    /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure; /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
@@ -5766,7 +5847,7 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
     return feature->stream[v->config.live];
 }
 
-/* Returns the bytes from a chroma sample to the next. */
+/* Returns the number of bytes from one chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
     return c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
 }
@@ -5779,7 +5860,7 @@ static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns a bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
+/* Returns a bit mask of the pairs that have a distorted frame, or, if `before` is set, a previous reference. */
 static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
     uint32_t pairs = 0;
     for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
@@ -5825,7 +5906,7 @@ static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
-/* Reserves bytes in the scratch memory of a pair and returns their offset. */
+/* Reserves memory in the scratch memory of a pair and returns its offset. */
 static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
@@ -5836,7 +5917,12 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after other kernels */
+enum {
+    VMAFGPU__CHAIN_ROWS_KERNEL,
+    VMAFGPU__CHAIN_SUMS_KERNEL,
+    VMAFGPU__CHAIN_KERNELS
+}; /* numbered after other
+                                                                                            kernels */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5844,7 +5930,7 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
                                                   : NULL;
 }
 
-/* Adds a plane of terms. *blocks counts the blocks for its rows. */
+/* Adds a plane of terms. *blocks is the number of blocks for the rows of all planes so far, and is updated. */
 static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms,
                                                uint64_t sums, int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
@@ -5867,7 +5953,7 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
     launch->pairs = pairs;
 }
 
-/* Queues the chain kernels. kernel: number of the first chain kernel in the feature. */
+/* Queues the chain kernels. `kernel` is the number of the first chain kernel among the kernels of the feature. */
 static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch,
                                                     int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
@@ -5878,12 +5964,12 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
 
-/* ---- tap matrices, as the lanes of a warp hold them (operand a of m16n8k32 in PTX): 4 words of each lane ----
+/* ---- tap matrices, distributed over the lanes of a warp (operand a of m16n8k32 in PTX): 4 words per lane ----
  *
- * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
+ * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 if i >= 2) of row g (plus 8 if i is odd). */
 typedef int (*vmafgpu__matrix)(int scale, int row, int k);
 
-/* Lanes for which the halves of k are exchanged: none, those with t >= 2, the others, all. */
+/* Lanes in which the two halves of the k range are exchanged: none, lanes with t >= 2, lanes with t < 2, all. */
 typedef enum vmafgpu__halves {
     VMAFGPU__HALVES_KEPT = 0,
     VMAFGPU__HALVES_UPPER,
@@ -5919,7 +6005,8 @@ typedef void vmafgpu__task(void *arg, int index);
 /* ---- primitives of the system: locks, condition variables, threads, atomics ---- */
 
 #ifdef _WIN32
-/* An SRWLOCK and a CONDITION_VARIABLE: each is one pointer, initially NULL, and needs no destruction. */
+/* Wrappers for SRWLOCK and CONDITION_VARIABLE. Each of these is one pointer, initially NULL, and need not be
+ * destroyed. */
 typedef struct vmafgpu__lock {
     void *state;
 } vmafgpu__lock;
@@ -5961,7 +6048,7 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Starts a thread with _beginthreadex(), because the C library needs per-thread initialisation. */
+/* Starts a thread. Uses _beginthreadex(), because the C library initialises some state for each thread. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -5971,9 +6058,9 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* In MinGW, exp() and other functions use the x87 with the precision of the calling thread: 64 bits in the first
- * thread, 53 bits in threads that Windows starts. The same control word everywhere makes results independent of the
- * thread. */
+/* In MinGW, exp() and other functions use the x87 unit with the precision setting of the calling thread: 64 bits in the
+ * first thread, 53 bits in threads that Windows starts. Setting the same control word in all threads makes the results
+ * independent of the thread. */
 static void vmafgpu__thread_begin(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
@@ -6051,7 +6138,7 @@ static void vmafgpu__atomic_set(int *value, int to) {
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
-/* Changes `from` to `to`; returns whether the value was `from`. */
+/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
@@ -6082,17 +6169,17 @@ static inline void vmafgpu__atomic_set(int *value, int to) {
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
-/* Changes `from` to `to`; returns whether the value was `from`. */
+/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 #endif
 
-/* Waits are short, so threads poll for some tens of microseconds, up to two hundred, before they sleep. They yield
- * while polling, in case there are more threads than processors. */
+/* Waits are usually short, so threads poll for tens of microseconds, 200 at most, before they sleep. While they poll,
+ * they yield the processor from time to time, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Must be called between polls. looks: number of polls so far. */
+/* Must be called between polls. `looks` is the number of polls so far. */
 static inline void vmafgpu__look_again(int looks) {
     if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
         vmafgpu__give_way();
@@ -6113,19 +6200,19 @@ static inline void vmafgpu__look_again(int looks) {
 struct vmafgpu__threads {
     vmafgpu__lock lock;
     vmafgpu__signal wake, idle;
-    int sleepers, is_waiting; /* number of sleeping threads; the caller sleeps; under the lock */
+    int sleepers, is_waiting; /* under the lock: number of threads that sleep; 1 if the caller sleeps */
     vmafgpu__task *task;
     void *arg;
-    int count;         /* parts of a task */
-    int next, running; /* parts assigned, parts unfinished; atomic, like the members below */
+    int count;         /* number of parts of a task */
+    int next, running; /* number of parts assigned, and of parts unfinished; atomic, like all members below */
     int round;         /* incremented for each task */
     int quit;
     int started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all are assigned. A late thread may process parts of the next task, which
- * is complete before its first part is assigned. */
+/* Processes parts of the current task until all of them are assigned. A thread that is late may already process parts
+ * of the next task. This is safe, because a task is stored completely before its first part is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6163,7 +6250,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     }
 }
 
-/* Makes the threads check for a new task, or for `quit`. */
+/* Makes the threads check whether there is a new task, or `quit` is set. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
@@ -6206,8 +6293,9 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* Starts the threads of a context, one less than are useful, because the calling thread works too. Starts none if they
- * exist already or config.parallel_for is set. If the system provides fewer threads, these do all the work. */
+/* Starts the threads of a context: one less than `useful`, because the calling thread works too. Starts no threads if
+ * they exist already, or if config.parallel_for is set. If the system provides fewer threads, those that started
+ * process all parts. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     char warning[128];
     if (useful < 2 || v->config.parallel_for || v->threads)
@@ -6230,7 +6318,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     v->threads = t;
     while (t->started < useful - 1 && vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t))
         t->started++;
-    if (t->started < useful - 1) { /* the existing threads process all parts */
+    if (t->started < useful - 1) { /* the threads that started process all parts */
         vmafgpu__message(warning, sizeof warning,
                          "config.threads: only %d of %d threads can be started; they do all the work", t->started + 1,
                          useful);
@@ -6240,7 +6328,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 }
 #endif
 
-/* Counts how often config.parallel_for has called each part. */
+/* Counts how often config.parallel_for calls each part. */
 typedef struct vmafgpu__parallel_run {
     vmafgpu__task *task;
     void *arg;
@@ -6248,7 +6336,7 @@ typedef struct vmafgpu__parallel_run {
     int times[VMAFGPU__MAX_THREADS];
 } vmafgpu__parallel_run;
 
-/* Runs a part on its first call; ignores further calls and invalid indices. */
+/* Runs a part when it is called for the first time. Ignores further calls and invalid indices. */
 static void vmafgpu__parallel_task(void *arg, int index) {
     vmafgpu__parallel_run *run = (vmafgpu__parallel_run *)arg;
     if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
@@ -6256,7 +6344,7 @@ static void vmafgpu__parallel_task(void *arg, int index) {
     run->task(run->arg, index);
 }
 
-/* Runs task(arg, i) for i in 0..config.threads-1 and waits until all have finished. */
+/* Runs task(arg, i) for all i in 0..config.threads-1 and waits until all calls have returned. */
 static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     const int count = v->config.threads;
     if (v->config.parallel_for && count > 1) {
@@ -6284,7 +6372,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     return VMAFGPU_OK;
 }
 
-/* Computes the rows of part `index` of `count`. */
+/* Computes the range of rows of part `index` of `count`. */
 static void vmafgpu__part(int rows, int index, int count, int *first, int *end) {
     *first = (int)((int64_t)rows * index / count);
     *end = (int)((int64_t)rows * (index + 1) / count);
@@ -6295,7 +6383,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * ================================================================================================ */
 #if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
 
-/* Returns the contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+/* Returns the contrast sensitivity according to Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
         { 0.67234f, 0.41317f, 0.22727f, 0.11792f },
@@ -6311,7 +6399,7 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
     return 1.0f / q;
 }
 
-/* Returns the contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+/* Returns the contrast sensitivity according to Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
 static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
     static const float parameters[2][4] = { /* measured at 20 and at 150 cd/m2 */
                                             { 0.334278f, 3.79542f, 1.07327f, 6.4635f },
@@ -6346,14 +6434,14 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 /* ================================================================================================
  * >>resampling                                   Gaussian filters, resizing of planes
  * ================================================================================================
- * Used by speed_chroma, speed_temporal, float_vif and float_motion, which can resize planes first.
+ * Used by the features speed_chroma, speed_temporal, float_vif and float_motion, all of which can resize planes first.
  */
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 
-enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples along a side */
+enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples per dimension */
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
-/* Source samples along a side for a new sample, and their weights. */
+/* The source samples in one dimension from which a new sample is computed, and their weights. */
 typedef struct vmafgpu__speed_source {
     int count;
     int at[VMAFGPU__SPEED_RESAMPLE];
@@ -6374,7 +6462,7 @@ static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
         taps[i] /= sum;
 }
 
-/* Returns the number of taps on either side, for a filter with `taps` taps at scale 1. */
+/* Returns the number of taps on either side of the centre, for a filter that has `taps` taps at scale 1. */
 static int vmafgpu__speed_reach(int taps, float scale) {
     const int size = (int)ceil((double)((float)taps * scale));
     return size < 3 ? 1 : size / 2;
@@ -6392,7 +6480,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     return 0;
 }
 
-/* Returns the cubic convolution kernel (Keys) with a = -3/4. */
+/* Returns the cubic convolution kernel of Keys with a = -3/4. */
 static float vmafgpu__speed_cubic(float t) {
     const float a = -0.75f;
     t = t < 0 ? -t : t;
@@ -6406,7 +6494,7 @@ static float vmafgpu__speed_lanczos(float t) {
     return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
 }
 
-/* Computes the sources of sample i if a side is resized from `size` to `count`. */
+/* Computes the sources of new sample i, if one dimension is resized from `size` to `count` samples. */
 static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
     static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
     const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
@@ -6446,8 +6534,9 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
 #ifndef VMAFGPU_NO_GPU
 VMAFGPU__COLD
 
-/* Returns the number of table entries per sample that kernels use to resample a side. Tables have at least two entries
- * per sample, because kernels may read those of the bilinear method before they know which method applies. */
+/* Returns the number of table entries per sample that kernels use to resample one dimension. The tables have at least
+ * two entries per sample, because kernels may read the two entries of the bilinear method before they know which
+ * method applies. */
 static int vmafgpu__source_entries(int method) {
     vmafgpu__speed_source source;
     vmafgpu__speed_source_of(method, 1, 1, 0, &source);
@@ -6459,7 +6548,8 @@ static size_t vmafgpu__source_table_size(int method, int count) {
     return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
 }
 
-/* Fills the table that resizes `size` samples to `count`, unless out is NULL. Returns its number of entries. */
+/* Returns the number of entries of the table for resizing from `size` to `count` samples. Fills the table unless
+ * `out` is NULL. */
 static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
     const size_t entries = vmafgpu__source_table_size(method, count);
     if (out)
@@ -6481,46 +6571,50 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>chains                                       division of a frame among threads
  * ================================================================================================
- * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
- * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
- * bottom. A free thread takes the first piece whose input is complete, in a fixed order of the chains. No thread waits
- * for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far ahead of the others, so that
- * rows are still in the cache when the next feature reads them.
+ * A frame pair is processed in pieces. A piece is a strip of rows of one feature at one scale. It stores a few lines of
+ * intermediate results, but never planes of them. The pieces of a feature at a scale form a chain, which is processed
+ * from top to bottom. A free thread searches the chains in a fixed order and takes the first piece whose input is
+ * complete. Threads never wait for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far
+ * ahead of the others, so that rows are still in the cache when the next feature reads them.
  *
- * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
+ * Rows are counted in units. A unit is a pair of rows or, for wavelet bands, the single row that is computed from
+ * such a pair.
  */
 enum {
-    VMAFGPU__PIECE = 128,          /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, as pieces reread their neighbours; or half of a thread's share */
-    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
+    VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads its neighbours; half of the
+                                      rows per thread if that is less */
+    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* Pieces of another chain that must be complete: units first * times - above .. end * times + below - 1. */
+/* The input of a piece that consists of units first..end-1: these are units first * times - above .. end * times +
+ * below - 1 of another chain. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
 } vmafgpu__chain_input;
 
 typedef struct vmafgpu__chain_kind {
-    /* Processes rows first..end-1 of a scale. `space`: index of the workspace of the piece, or -1. */
+    /* Processes rows first..end-1 of a scale. `space` is the index of the workspace of the piece, or -1 if it has
+     * none. */
     void (*run)(const vmafgpu *v, int thread, int space, int scale, int first, int end);
-    const vmafgpu__cpu_feature *feature; /* NULL: does not depend on a feature */
+    const vmafgpu__cpu_feature *feature; /* if NULL, the chain does not depend on a feature */
     int scale;
-    int of_bands; /* units are rows of wavelet bands */
-    int least;    /* minimum rows of a piece */
+    int of_bands; /* 1 if units are rows of wavelet bands */
+    int least;    /* minimum number of rows of a piece */
     int has_space;
-    unsigned behind;               /* bit mask of chains that this one must not get too far ahead of... */
-    int slack;                     /* ...and additional units that it may be ahead */
-    vmafgpu__chain_input input[2]; /* times 0: not used */
+    unsigned behind;               /* bit mask of the chains that this chain must not get too far ahead of... */
+    int slack;                     /* ...and how many units more than usual it may be ahead of them */
+    vmafgpu__chain_input input[2]; /* not used if times is 0 */
 } vmafgpu__chain_kind;
 
 typedef struct vmafgpu__chain {
-    int rows;   /* of the picture or band */
+    int rows;   /* number of rows of the picture or band */
     int count;  /* number of pieces */
-    int *first; /* first unit of each piece, and the end */
-    int *done;  /* per piece; atomic */
-    int limit;  /* pieces in this frame: all or none */
-    int next;   /* first unclaimed piece; atomic */
+    int *first; /* first unit of each piece, followed by the number of units */
+    int *done;  /* 1 for each completed piece; atomic */
+    int limit;  /* number of pieces to process in this frame: all of them or 0 */
+    int next;   /* index of the first unclaimed piece; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
@@ -6529,13 +6623,13 @@ typedef struct vmafgpu__chains {
     vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
     int count;
     int threads;              /* threads beyond this number are idle */
-    int *spaces, space_count; /* atomic: whether each workspace is in use */
-    int is_stopped;           /* atomic: skip the remaining pieces */
+    int *spaces, space_count; /* spaces[i] is 1 while workspace i is in use; atomic */
+    int is_stopped;           /* 1 to skip the remaining pieces; atomic */
 } vmafgpu__chains;
 
-/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each piece is
- * the share of one thread of the remaining units, so that all threads finish together. Sizes are even, because VIF
- * processes four rows at once. */
+/* Divides units into pieces and returns the number of pieces. All pieces except the last have at least `least` units.
+ * Each piece contains the units that are left, divided by the number of threads, so that all threads finish at about
+ * the same time. The number is even, because VIF processes four rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6550,10 +6644,12 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
     return count;
 }
 
-/* Allocates the pieces of all chains. wanted: number of threads that share each chain; 0 if it is not used. */
+/* Allocates the pieces of all chains. `wanted` contains the number of threads that share each chain; 0 if the chain
+ * is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* in units, even */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* units; an even
+                                                                                                   number */
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -6569,7 +6665,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
     chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
-/* Whether all pieces that contain units first..end-1 are complete. */
+/* Whether all pieces with any of the units first..end-1 are complete. */
 static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     int low = 0;
     for (int high = chain->limit; low < high;) {
@@ -6585,7 +6681,7 @@ static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     return 1;
 }
 
-/* Whether a chain is so far ahead that other chains must catch up first. */
+/* Whether a chain is so far ahead of other chains that it must wait for them. */
 static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     const int lead = (2 * chains->threads - 1) * (VMAFGPU__PIECE / 2) + kind->slack;
@@ -6619,7 +6715,8 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Processes the next piece of this chain. Returns 0 if none is ready. Sets *is_over to 0 if a piece is unclaimed. */
+/* Processes the next piece of a chain and returns 1. Returns 0 if that piece is not ready or there is none. Sets
+ * *is_over to 0 if the chain has an unclaimed piece. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
@@ -6642,7 +6739,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Processes pieces on one thread until all pieces of the frame are claimed. */
+/* Makes a thread process pieces until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -6663,13 +6760,13 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 /* Memory of one thread. */
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
-    void *scratch;          /* for motion or VIF */
-    vmafgpu__adm_sums *adm; /* sums of a piece, per distorted frame */
+    void *scratch;          /* scratch memory for motion or VIF */
+    vmafgpu__adm_sums *adm; /* the sums of a piece, one element per distorted frame */
 } vmafgpu__worker;
 
 enum {
-    VMAFGPU__CHECK,     /* checks whether samples fit the bit depth */
-    VMAFGPU__KEEP,      /* stores the reference for motion of the next frame */
+    VMAFGPU__CHECK,     /* checks that samples fit the bit depth */
+    VMAFGPU__KEEP,      /* stores the reference, for the motion of the next frame */
     VMAFGPU__VIF_CHAIN, /* scale 0, followed by the other scales */
     VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
@@ -6681,42 +6778,48 @@ enum { VMAFGPU__CONVERSION_BUFFERS = 2 + (int)VMAFGPU__MAX_DISTORTED };
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t *log_table;
-    int wide;     /* views contain words (1) or bytes (0) */
-    int in_place; /* frames are read in place (1) or copied to staging_buffer (0) */
+    int wide;     /* 1 if views contain words, 0 if they contain bytes */
+    int in_place; /* 1 if frames are read in place, 0 if they are copied to staging_buffer */
     uint8_t *staging_buffer[2];
-    size_t row_bytes;    /* of staging_buffer and `history` */
-    uint8_t *history[2]; /* ring of the latest references; `current` is written next */
+    size_t row_bytes;    /* bytes per row of staging_buffer and `history` */
+    uint8_t *history[2]; /* ring of the latest references; the next one is written to index `current` */
     int ring, current;
     vmafgpu__plane vif[VMAFGPU__SCALES][2]; /* pictures of scales 1..3 (0 is unused) */
-    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
+    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits at scale 0, 32 bits at scales 1 and 2 */
     ptrdiff_t adm_stride[VMAFGPU__SCALES];
-    vmafgpu__worker *workers;                     /* chains.threads */
-    unsigned char *states;                        /* of standalone features */
-    void *scratch;                                /* shared by standalone features and CAMBI, one at a time */
-    uint64_t scratch_size;                        /* required by CAMBI */
+    vmafgpu__worker *workers;                     /* array of chains.threads elements */
+    unsigned char *states;                        /* the states of standalone features */
+    void *scratch;                                /* shared by standalone features and CAMBI, which use it one at a
+                                                     time */
+    uint64_t scratch_size;                        /* size that CAMBI requires */
     unsigned char *lent;                          /* buffers of vmafgpu_acquire_pair(), allocated by its first call */
-    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* unrounded row sums of the first member; NULL if not needed */
-    void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* ADM row sums of the first member before rounding; NULL if not
+                                                     needed */
+    void **adm_scratch; /* one per workspace; large but rarely in use, so many threads share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], partly filled */
-    vmafgpu__lent_layout conversion_layout;                         /* of the planes converted from RGB frames */
-    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
+    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], with only some
+                                                                       members set */
+    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes that RGB frames are
+                                                                       converted to */
+    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous reference, distorted
+                                                                       frames */
 
-    /* The current frame. */
+    /* Members that describe the current frame. */
     vmafgpu__view pair[2];
-    vmafgpu__view before[2];                       /* references one and two frames before */
-    vmafgpu__view check[2];                        /* views whose samples are not checked yet */
-    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames for one reference, this context
-                                                          first; the others are in other contexts or candidate_slots */
+    vmafgpu__view before[2];                       /* the references one and two frames earlier */
+    vmafgpu__view check[2];                        /* views with samples that have not been checked yet */
+    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames that share a reference. This
+                                                      context is the first; the others are other contexts, or
+                                                      elements of candidate_slots */
     int member_count;
-    int is_prepared;     /* the sums of the next pair are computed already */
-    int keeps_reference; /* the chains store the reference of this frame */
+    int is_prepared;     /* 1 if the sums of the next pair are computed already */
+    int keeps_reference; /* 1 if the chains store the reference of this frame */
 };
 
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
 
-/* The feature chapters. The sections up to >>cpu are included once per pass. */
+/* The feature chapters. Everything from here up to >>cpu is included once per pass. */
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================

@@ -6825,8 +6825,9 @@ struct vmafgpu__cpu {
 /* ================================================================================================
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
- * RGB frames are converted when they enter the backend; all later code uses planes in the format of the config. The CPU
- * backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
+ * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes that frames in the format of
+ * the config are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6842,15 +6843,16 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
 /* ---- colour ----
  *
  * A luma or chroma sample is floor(S (a . X) / (W M D) + offset + 1/2), where
- *   - X are weighted sums of R, G and B over the pixels of the sample, with weights that add up to W;
+ *   - X are weighted sums of R, G and B over the pixels of the sample; W is the sum of the weights;
  *   - M is the largest code of a component;
  *   - a / D is a row of the matrix;
  *   - S is the distance from black to white in the range of the output.
- * Rounding the fixed-point coefficients changes the product by at most 3 W M / 2 units of the last bit. `bias` adds
- * that many units. So the result exceeds the exact value by less than 3 W M + 1 units and is never below it. (Values
- * that end in one half must not be rounded down.) The exact value is a multiple of 1 / (2 W M D), so the sample is
- * right if 2^shift is more than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
- */
+ *
+ * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
+ * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
+ * units. (It must not be below, because values that end in one half would be rounded down.) The exact value is a
+ * multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This condition holds
+ * for all codes of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -6863,13 +6865,14 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
     return (uint32_t)(sample < p->max ? sample : p->max);
 }
 
-/* Computes luma in 32 bits, for codes of up to 10 bits and bit depths of up to 14. Each coefficient has two parts, with
- * a carry from the low sum to the high one: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+/* Computes luma in 32-bit arithmetic, for codes of up to 10 bits and bit depths of up to 14. Each coefficient is split
+ * into a low and a high part, and the low sum is carried into the high one. This is exact, because floor((s + floor(r /
+ * 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
 enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
 
 typedef struct vmafgpu__luma_parts {
     uint32_t low[4], high[4];
-} vmafgpu__luma_parts; /* [3] is the bias */
+} vmafgpu__luma_parts; /* element 3 is the bias */
 
 VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
     const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
@@ -6877,14 +6880,15 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* The memory layout of a pixel format: bytes per pixel, bits per component (the first component has the lowest bits),
- * and whether blue comes first. Components of 16 bits are half floats. */
+/* The memory layout of a pixel format: bytes per pixel; bits per component; whether blue comes first. The first
+ * component has the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
 
-/* The filter of a chroma sample in one direction. It has weights for three columns (or rows): the one before the first
- * column of the sample, the first one, and the next one. `step` is the distance from sample to sample. */
+/* The filter of chroma samples in one direction. It has weights for three columns or rows of pixels: the one before the
+ * first column or row of the sample, the first one, and the one after it. `step` is the distance from one sample to the
+ * next, in pixels. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -6893,19 +6897,21 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
 
-/* RGB frames of one format that arrive with a batch. A luma thread computes PIXELS_AT_ONCE neighbouring pixels in each
- * of PIXELS_ROWS rows; block z processes item z. In the chroma kernel a thread computes one sample of both planes. */
+/* RGB frames of the same format that are uploaded with a batch. In the luma kernel, a thread computes PIXELS_AT_ONCE
+ * neighbouring pixels in each of PIXELS_ROWS rows. In the chroma kernel, a thread computes one sample of both planes.
+ * Block z processes item z. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
     vmafgpu__luma_parts parts;
     vmafgpu__pixel_form form;
     vmafgpu__chroma_taps across, down;
     const uint16_t *transfer; /* indexed by the bits of a half float */
-    int32_t has_parts;        /* use `parts` for luma */
+    int32_t has_parts;        /* 1 to compute luma from `parts` */
     int32_t width, height;
     int32_t luma_pitch, luma_bytes;
     int32_t chroma_width, chroma_height, chroma_pitch;
-    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes between samples and per sample; left shift */
+    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes from one sample to the next, bytes per sample; left
+                                                        shift of samples */
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
 
@@ -6918,7 +6924,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
 
-/* Indexed by frame.pixels. */
+/* One entry per value of frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
     { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 },
 };
@@ -6929,7 +6935,7 @@ struct vmafgpu__colours {
     uint16_t transfer[VMAFGPU__TRANSFER_ENTRIES]; /* 16-bit codes, indexed by the bits of a half float */
 };
 
-/* Returns numerator * 2^shift / denominator, rounded to nearest. The quotient must be below 2^62. */
+/* Returns numerator * 2^shift / denominator, rounded to nearest. The result must be below 2^62. */
 static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
     const int64_t size = numerator < 0 ? -numerator : numerator;
     int64_t quotient = size / denominator, rest = size % denominator;
@@ -6942,9 +6948,11 @@ static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int 
     return numerator < 0 ? -quotient : quotient;
 }
 
-/* Returns the coefficients of a plane, for codes from 0 to `one` and pixel weights that add up to `taps`. */
+/* Returns the coefficients of a plane, if components have codes from 0 to `one`, and the weights of pixels add up
+ * to `taps`. */
 static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
-    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue */
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue for
+                                                                                      each matrix */
     enum { UNIT = 10000 };
     const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
     const int rows[3][4] = { { r, g, b, UNIT },
@@ -6955,7 +6963,8 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
     const int64_t denominator = (int64_t)taps * one * rows[plane][3];
     vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64 bits, or by the vector code */
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* the limit is set by 64-bit arithmetic, or by the
+                                                                     vector code */
     p.max = (1 << n) - 1;
     p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
     for (int i = 0; i < 3; i++)
@@ -6963,7 +6972,7 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     return p;
 }
 
-/* Applies the transfer function to linear light from 0 to 1. */
+/* Applies the transfer function to linear light in the range 0 to 1. */
 static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     if (transfer == VMAFGPU_TRANSFER_SRGB)
         return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
@@ -6973,7 +6982,8 @@ static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* Fills the transfer table. Each entry is far enough from a rounding boundary to be the same with any libm. */
+/* Fills the transfer table. All values are so far from rounding boundaries that the entries are the same with any
+ * libm. */
 static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
@@ -7030,7 +7040,7 @@ typedef struct vmafgpu__luma_job {
     const vmafgpu__pixel_form *form;
     const vmafgpu__colour_plane *plane;
     const uint16_t *transfer;
-    int wide, shift; /* 1 if samples are words; left shift of samples */
+    int wide, shift; /* `wide`: 1 if samples are words; `shift`: left shift of samples */
 } vmafgpu__luma_job;
 
 typedef struct vmafgpu__chroma_job {
@@ -7038,19 +7048,20 @@ typedef struct vmafgpu__chroma_job {
     const vmafgpu__colour_plane *plane; /* [2] */
     const vmafgpu__chroma_taps *across, *down;
     const uint16_t *transfer;
-    int wide, shift, step; /* 1 if samples are words; left shift; bytes between samples */
-    int width;             /* of the rows of pixels */
+    int wide, shift, step; /* `wide`: 1 if samples are words; `shift`: left shift of samples; `step`: bytes from one
+                              sample to the next */
+    int width;             /* number of pixels per row */
 } vmafgpu__chroma_job;
 
 typedef struct vmafgpu__pixels_functions {
-    /* Computes luma of a row of w pixels. */
+    /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Computes a row of w samples of both chroma planes. rows: the row before the first one of the sample, that row and
-     * the next one. */
+    /* Computes a row of w samples of both chroma planes. `rows` are rows of pixels: the one before the first row of the
+     * sample, the first row, and the one after it. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
-/* Unpacks the three components of `count` pixels, at most MOST_PIXELS. */
+/* Unpacks the three components of `count` pixels. `count` is at most MOST_PIXELS. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
 static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels,
@@ -7088,8 +7099,8 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
-    vmafgpu_frame to; /* in the format of the config, except luma if... */
-    int is_packed;    /* ...is_packed: bytes at 8 bits, words with samples in the low bits above */
+    vmafgpu_frame to; /* in the format of the config, except for luma if... */
+    int is_packed;    /* ...is_packed is set: bytes at 8 bits, otherwise words with samples in the low bits */
     int with_chroma;
 } vmafgpu__conversion;
 
@@ -7097,7 +7108,7 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of a plane to write; stores the distance between samples in *step. */
+/* Returns the address of row y of a plane that is written. Stores the distance between samples in *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -7121,11 +7132,13 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples from x on: sums over up to three rows, then over up to three columns. */
+/* Computes `count` chroma samples, starting with sample x. Sums over up to three rows, then over up to three
+ * columns. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
-    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* columns */
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* the first column and the
+                                                                                             end */
     const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
@@ -7139,7 +7152,8 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
     }
-    for (int k = 0; k < 3 && first > before; k++) /* repeat the left edge; the right edge is never crossed */
+    for (int k = 0; k < 3 && first > before; k++) /* repeats the column at the left edge; no sample extends beyond
+                                                     the right edge */
         sums[k][0] = sums[k][1];
     for (int i = 0; i < count; i++) {
         uint32_t sum[3];
@@ -7222,17 +7236,18 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define VMAFGPU__CHROMA_PIXELS  VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_SPACE   VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
-/* Red and blue share a 32-bit lane as two words of 16 bits, and green has a lane of its own, because the instructions
- * sum pairs of products. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
- * highest is signed. Since floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), passing carries
- * upwards gives the same result as the scalar code. Here components have at most 10 bits and their weighted sums at
- * most 14. Half floats exceed this limit, so the scalar code converts them.
- */
+/* Red and blue share a 32-bit lane as two 16-bit words, and green has a lane of its own, because the instructions add
+ * pairs of products. Coefficients are split into digits of 15 bits: three digits for luma, four for chroma. The highest
+ * digit of chroma is signed. The carry from each digit is added to the next higher one, which gives the same result as
+ * the scalar code, because floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)). In vector code,
+ * components may have at most 10 bits, and their weighted sums at most 14. Half floats exceed this limit, so they are
+ * converted by the scalar code. */
 
 typedef struct vmafgpu__pixels_digits {
     vmafgpu__v rb[4], g[4], bias[4]; /* lowest digit first */
     vmafgpu__v low, high;            /* masks of a component in the lower and upper word */
-    int bits, up;                    /* bits per component; right shift of the third one to the upper word */
+    int bits, up;                    /* bits per component; right shift that moves the third component to the upper
+                                        word */
     int shift;                       /* final right shift */
 } vmafgpu__pixels_digits;
 
@@ -7282,7 +7297,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
     return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
-/* Converts the pixels that fill whole vectors of output bytes. Returns how many of the `count` pixels were
+/* Converts pixels as long as they fill whole vectors of output bytes. Returns how many of the `count` pixels are
  * converted. */
 VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *words, int count, uint8_t *out) {
@@ -7311,7 +7326,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Expand three bytes to a word. The last pixel of a row is excluded, as four bytes are read. */
+        /* Expands three bytes to a word. The last pixel of a row is excluded, because four bytes are read per pixel. */
         for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
             uint8_t words[4 * VMAFGPU__CHUNK];
             for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7322,10 +7337,10 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
 }
 
-/* ---- chroma: VMAFGPU__V_BYTES samples at once; the last ones of a row overlap the previous ones ---- */
+/* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
-/* Sums of pixels over the rows, in the form described above. The first entry is the pixel before the first sample; then
- * each chroma sample has two pixels. */
+/* Sums over the rows, one per pixel, in the form described above. The first entry belongs to the pixel before the first
+ * sample. After it, there are two pixels per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -7334,7 +7349,8 @@ typedef struct vmafgpu__chroma_words {
     uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
 } vmafgpu__chroma_words;
 
-/* Sums `count` pixels from column x on over the rows; they are stored from index 1 on, after the pixel before x. */
+/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored from index 1 on, and the
+ * sum for the pixel before column x is stored at index 0. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7345,7 +7361,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
         if (bytes == 4 || !job->down->weight[j])
             continue;
-        const int last = before + count - 1; /* no reads past the end of the row */
+        const int last = before + count - 1; /* avoids reads beyond the end of the row */
         for (int i = 0; i < last; i++)
             memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
         memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
@@ -7365,13 +7381,13 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         vmafgpu__v_store(sums->rb + 1 - before + at, rb);
         vmafgpu__v_store(sums->g + 1 - before + at, g);
     }
-    if (!before) { /* the left edge */
+    if (!before) { /* at the left edge, the first column is repeated */
         sums->rb[0] = sums->rb[1];
         sums->g[0] = sums->g[1];
     }
 }
 
-/* Returns the sums across for a vector of samples; `sums` starts with the pixel before the first sample. */
+/* Returns the sums over the columns for a vector of samples. `sums` starts with the pixel before the first sample. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight,
                                                   const uint32_t *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7391,7 +7407,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
         samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
 }
 
-/* Stores samples as words or bytes: of one plane if v is NULL, else of both planes interleaved. */
+/* Stores samples as words or bytes. If v is NULL, they belong to one plane; otherwise u and v are interleaved. */
 VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v,
                                          uint8_t *out) {
     vmafgpu__v half[2];
@@ -7465,20 +7481,20 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ================================================================================================
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * Follows integer_vif.c of libvmaf: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536. The
- * chapters of vif and motion share vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general
- * helpers.
+ * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps add up to
+ * 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the chapter on
+ * motion, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also compiled in builds without the feature ---- */
 
 typedef struct vmafgpu__vif_sums {
     int64_t numerator[VMAFGPU__MAX_VARIANTS]; /* sum of log2(n2 / n1), times 2048 */
     int64_t denominator;                      /* sum of log2(1 + s1 / noise), times 2048 */
     int64_t flat_noise;                       /* sum of s2 where s1 is below the noise */
-    int64_t flat_count;                       /* number of those samples */
+    int64_t flat_count;                       /* number of samples with s1 below the noise */
 } vmafgpu__vif_sums;
 
 #endif
@@ -7524,7 +7540,7 @@ VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Return the right shifts, with rounding, of the vertical pass: for means and for squares. */
+/* Return the rounding right shifts of the vertical pass: the first for means, the second for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -7532,9 +7548,10 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
     return scale ? 16 : 2 * (bit_depth - 8);
 }
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
- * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps, which are far enough
- * from integers to be the same with any libm. Only the host computes it; other devices receive a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535. As in libvmaf, log2(m) is rounded to float first.
+ * The result is floor(2048 * log2(m) + 1/2 + 2^-10). The code computes the positions of the steps of this function.
+ * They are far enough from integers to give the same table with any libm. Only the host computes the table; devices
+ * receive a copy. */
 #ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
@@ -7548,7 +7565,7 @@ static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
 }
 #endif
 
-/* Returns 2048 * log2(v) from the table, for v >= 2^15. Bits below the leading sixteen are dropped. */
+/* Returns 2048 * log2(v) from the table, for v >= 2^15. Only the highest 16 significant bits of v are used. */
 VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
     const int k = vmafgpu__bit_length(v) - 16;
     return table[(v >> k) - 32768] + 2048 * k;
@@ -7558,21 +7575,21 @@ VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
     return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
 }
 
-/* Returns a variance or covariance from the weighted sum of squares or products and from the means. It may be
- * negative. */
+/* Returns a variance or covariance, given the weighted sum of squares or products, and the means. The result may
+ * be negative. */
 VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
     return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
 }
 
-/* Computes the gain g of the distortion channel and the unexplained variance v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0,
- * s2 > 0. */
+/* Computes the gain g of the distortion channel and the unexplained variance v. Requires s1 >= VMAFGPU__VIF_NOISE, s12
+ * > 0 and s2 > 0. */
 VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
     *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
     const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
     *v = rest > 0 ? rest : 0;
 }
 
-/* Returns the numerator term of one sample; log_n1 is the logarithm of n1 = v + noise. */
+/* Returns the numerator term of one sample. log_n1 is the logarithm of n1, which is v + noise. */
 VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
                                          const uint16_t *table) {
     const double limited = g < gain_limit ? g : gain_limit;
@@ -7584,12 +7601,12 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: four times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
-    /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
-     * devices with less shared memory. */
+    /* Matrix form: warps per block. Shared memory and registers limit their number. On devices with less shared memory,
+     * vmafgpu__vif_block() reduces it. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
-    VMAFGPU__VIF_WARPS_PTX = 8, /* the same in PTX, for which ptxas may need more registers */
+    VMAFGPU__VIF_WARPS_PTX = 8, /* warps per block if compiled from PTX, because ptxas may need more registers */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
@@ -7598,23 +7615,24 @@ enum {
     VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory per warp */
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
-    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of the tap matrices of a scale */
-    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory, after the matrices */
-    /* Plain form: four planes of the tile, and half a plane for the next scale. */
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words in the tap matrices of a scale */
+    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory for rounding constants, after the matrices */
+    /* Plain form: four planes of the tile, and half of a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: bytes per block, plus bytes per warp with samples of one and of two bytes. */
+    /* Matrix form: bytes per block, plus bytes per warp for samples of one byte and of two bytes. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
-    /* Warps per block in the 16 x 16 matrix form, with 32 and with 64 lanes: limited by the registers of a compute
-     * unit. */
+    /* 16 x 16 matrix form: warps per block with 32 lanes and with 64 lanes. The registers of a compute unit limit
+     * their number. */
     VMAFGPU__VIF_WARPS_16_32 = 8,
     VMAFGPU__VIF_WARPS_16_64 = 12
 };
 
-/* Tap matrices of a scale in the 16 x 16 matrix form, 128 words each. DOWN and ACROSS are those of the next scale.
- * There are six for DOWN: low digits, high digits and rest, for the reference, then for the distorted image. */
+/* Tap matrices of a scale in the 16 x 16 matrix form. Each has 128 words. DOWN and ACROSS compute the next scale.
+ * There are six matrices for DOWN: low digits, high digits and rest for the reference, then the same three for the
+ * distorted image. */
 typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_LOW = 0,
     VMAFGPU__VIF_16_HIGH,
@@ -7623,38 +7641,40 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
     VMAFGPU__VIF_16_ACROSS_REST,
     VMAFGPU__VIF_16_MATRICES,
-    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words of a scale */
+    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of the matrices of the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices that compute the next scale */
 } vmafgpu__vif_16;
 
-/* A gain limit, prepared for the statistics. */
+/* A gain limit, in the form that the statistics use. */
 typedef struct vmafgpu__vif_gain {
     double limit;
-    int32_t any;   /* 0 if the limit is 1, else all bits below the sign */
+    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
     int32_t shift; /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
-    uint32_t one;  /* 1, hidden from the optimiser */
+    uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
 
 typedef struct vmafgpu__vif_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
-    uint64_t output[2];     /* in the scratch: images of the next scale; not used at scale 3 */
+    uint64_t input[2];      /* offsets in the scratch memory of the images of this scale: reference, distorted; not
+                               used at scale 0 */
+    uint64_t output[2];     /* offsets of the images of the next scale; not used at scale 3 */
     int32_t input_pitch, output_pitch;
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL: no
+                              check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
-    int32_t mean_shift, square_shift; /* of the vertical pass */
+    int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
     int32_t mean_half, square_half;   /* rounding constants of these shifts */
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
-    int32_t variant, first; /* the first variant also computes shared sums and the next scale */
-    int32_t images_only;    /* 1: compute no sums */
+    int32_t variant, first; /* the first variant also computes the sums that all variants share, and the next scale */
+    int32_t images_only;    /* 1 to compute no sums */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
 
@@ -7723,46 +7743,51 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,      /* columns processed together, so that their state stays in the L2 cache... */
-    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...with up to this many threads; more threads use narrower strips */
-    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the longest reach */
-    VMAFGPU__VIF_FILL = 64,         /* both sides, and padding to whole registers */
-    VMAFGPU__VIF_MARGIN = 32        /* elements on both sides of each half of a line */
+    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; limited so that the state of a strip stays in the L2
+                                       cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...if there are up to this many threads; with more threads, strips are
+                                       narrower */
+    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the maximum reach */
+    VMAFGPU__VIF_FILL = 64,         /* columns on both sides, plus padding to whole registers */
+    VMAFGPU__VIF_MARGIN = 32        /* elements before and after each half of a line */
 };
 
-/* A picture of one scale, and the destination for the next scale. */
+/* A picture of one scale, and where to write the picture of the next scale. */
 typedef struct vmafgpu__vif_picture {
     const void *row;       /* row 0: bytes, or 16-bit words if the job is `wide` */
     ptrdiff_t pitch;       /* in bytes */
-    uint16_t *next;        /* row 0 of the picture of the next scale, w / 2 by h / 2; NULL if not wanted */
+    uint16_t *next;        /* row 0 of the picture of the next scale, which has w / 2 by h / 2 samples; NULL if not
+                              needed */
     ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
-/* One scale of a strip of rows. Nothing is read outside the pictures or written outside those of the next scale. */
+/* One scale of a strip of rows. The code reads nothing outside the pictures, and writes nothing outside the pictures of
+ * the next scale. */
 typedef struct vmafgpu__vif_job {
     vmafgpu__vif_picture reference;
     const vmafgpu__vif_picture *distorted;
     int distorted_count;
     int wide, scale, bit_depth, w, h;
-    int first, end;  /* rows; `first` is even, `end` is even or h */
-    int images_only; /* 1: compute no sums */
+    int first, end;  /* range of rows: `first` is even, `end` is even or equal to h */
+    int images_only; /* 1 to compute no sums */
     const vmafgpu__plan *plan;
     const uint16_t *log_table; /* unused if log_entries is 0 */
-    void *scratch;             /* of the calling thread, aligned to 64 bytes */
+    void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
     int widest;                /* maximum number of columns of a strip */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
-    /* Processes rows of a scale and computes the pictures of the next one. Adds to sums[i] for the i-th distorted
-     * picture. */
+    /* Processes rows of a scale and computes the pictures of the next scale. The sums of the i-th distorted picture are
+     * added to sums[i]. */
     void (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
-    /* Returns the bytes needed for vmafgpu__vif_job.scratch. log_entries: number of entries of log_table. */
+    /* Returns the number of bytes needed for vmafgpu__vif_job.scratch. `log_entries` is the number of entries of
+     * log_table. */
     uint64_t (*scratch_size)(int width, int together, int threads);
     size_t log_entries;
 } vmafgpu__vif_functions;
 
-/* Returns the maximum strip width, a multiple of 64. It shrinks with the number of distorted images, as their state
- * shares the cache. */
+/* Returns the maximum width of a strip, a multiple of 64. More distorted images make strips narrower, because the state
+ * of all images shares the cache. */
 static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
     const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
     const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
@@ -7770,8 +7795,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 }
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Returns the bytes of scratch that the vector code needs for up to `together` distorted pictures: ten pairs of rows of
- * each picture, 16-bit lines for four rows, means and variances. */
+/* Returns the bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten pairs of
+ * rows of each picture, 16-bit lines for four rows, means, and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
@@ -7786,9 +7811,10 @@ static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) 
 #endif
 
 typedef struct vmafgpu__vif_tap_lines {
-    uint16_t *mean[2];    /* after the vertical pass: reference, distorted */
-    uint32_t *square[3];  /* reference squared, distorted squared, product */
-    int32_t *variance[3]; /* after the horizontal pass: s1, s2, s12 */
+    uint16_t *mean[2];    /* results of the vertical pass: reference, distorted */
+    uint32_t *square[3];  /* results of the vertical pass: squares of the reference, squares of the distorted
+                             picture, products */
+    int32_t *variance[3]; /* results of the horizontal pass: s1, s2, s12 */
 } vmafgpu__vif_tap_lines;
 
 static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
@@ -7810,8 +7836,8 @@ static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int th
     return carver.used;
 }
 
-/* The inner loops add a chunk of weighted samples, products or squares to sums. Each body is a single simple statement,
- * which compilers vectorise. */
+/* The inner loops add weighted samples, products or squares to sums, one chunk at a time. The body of each loop is a
+ * single simple statement, which compilers can vectorise. */
 static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
                                         uint16_t tap) {
     for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7903,7 +7929,7 @@ static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafg
     sums->flat_count += flat_count;
 }
 
-/* Computes one row of the next scale: filters both ways and keeps every second row and column. */
+/* Computes one row of the next scale: filters in both directions, and keeps every second row and column. */
 static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w,
                                     int shift, uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
@@ -8130,67 +8156,69 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
 /* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
- * instructions sum pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of
- * the lower row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed
- * for each group of four rows, which is faster than loading them from the L2 cache.
+ * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, the odd lanes samples of the
+ * lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to row. Squares are
+ * recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
- * Along a row, pairs are neighbouring samples. Even and odd pairs are stored separately, so that adjacent pairs in
- * memory are four columns apart, and one load serves four columns in the same way as a load of the vertical pass serves
- * four rows. Most of these loads cross cache lines and are expensive.
+ * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
+ * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
+ * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
- * Factors are signed, so 16-bit values are stored minus 32768. As the taps sum to 2^16, the sum of products is then too
- * small by 2^31. Values of more than 16 bits are summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
- * each of which fits 32 bits. The taps of scale 3 are halved, because the middle one exceeds 32767, and the sums are
- * doubled afterwards; this is exact, as all of these taps are even.
- */
+ * Factors are signed, so 16-bit values are stored minus 32768. Since the taps add up to 2^16, this makes the sum of
+ * products too small by 2^31. Values of more than 16 bits are summed in halves: sum(t * x) = 2^16 * sum(t * high) +
+ * sum(t * low). Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved
+ * there and the sums are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
-/* The taps of a scale in pairs, for a window that starts on an even row or column, and for one that starts on an odd
- * one. `first` is the number of pairs of a larger window before these. */
+/* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
+ * starts on an odd one. In a larger window, `first` is the number of pairs before these. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
 } vmafgpu__vif_taps_of;
 
-enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* 16-bit lanes of a register */
+enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
-/* The windows of both filters of a scale fit a window of `reach`. SLOTS is the number of pairs in the window of four
- * rows or columns. Along rows the reach is at least 2, so that windows start with a whole pair. */
-#define VMAFGPU__VIF_MOST         9 /* pairs of a window of scale 0... */
+/* A scale uses two filters: its own, and that of the next scale. The windows of both fit a window of `reach`. SLOTS is
+ * the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if it is less, so
+ * that windows start with a whole pair. */
+#define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
-/* ODD is the distance in elements from the even pairs of a line to its odd pairs, a multiple of 32. PLACE is the index
- * of column x in a line, where x counts from the first column of the line. */
+/* ODD is the distance, in elements, from the even-numbered pairs of a line to the odd-numbered pairs. It is a multiple
+ * of 32. PLACE is the index in a line of column x, counted from the first column of the line. */
 #define VMAFGPU__VIF_ODD(widest)   (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
 typedef struct vmafgpu__vif_strip {
     const vmafgpu__vif_job *job;
-    int left, columns; /* first column and number of columns of the vertical pass */
-    int blocks;        /* 16-bit registers for these columns; even ones for even pairs */
-    int x, end;        /* columns that belong to the strip */
-    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves
-     * of the products. next_line: two rows of the next scale of both images. */
+    int left, columns; /* the first column of the vertical pass, and the number of columns */
+    int blocks;        /* number of 16-bit registers for these columns; even-numbered registers hold the
+                          even-numbered pairs */
+    int x, end;        /* the columns that belong to the strip */
+    /* line: per row, from column `left` on: mean of the reference; high and low halves of its squares; the same three
+     * for the distorted image; halves of the products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
-    ptrdiff_t odd; /* VMAFGPU__VIF_ODD of the widest strip */
-    /* Each group of columns that fills four registers is stored as columns 0, 4, 8, ..., then 1, 5, ..., then 2, then
-     * 3. */
-    uint32_t *mean[4];    /* weighted mean of the reference, per row */
-    int32_t *variance[6]; /* s1 of four rows, then s2, s12 */
+    ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
+    /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
+     * columns 1, 5, ..., and so on. */
+    uint32_t *mean[4];    /* weighted mean of the reference, for each row */
+    int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets of the pairs of a window in a line */
+    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets in a line of the pairs of a window */
 } vmafgpu__vif_strip;
 
-/* Sums of many samples per lane. Each term of the logarithms is below 2^15. */
+/* Sums over many samples, one per lane. Each logarithm adds less than 2^15. */
 typedef struct vmafgpu__vif_totals {
-    /* Logarithms consist of two parts, see vif_logs. */
+    /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* includes VIF_LOG_BIAS and VIF_LOG_NOISE once per register counted in `registers`;
-                                   like `logs`, the same for all distorted images */
-    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes of two 32-bit values, [1] their upper values */
+    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE once per register of samples, whose
+                                  number is `registers`; equal for all distorted images, like `logs` */
+    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes that contain two 32-bit values, [1] sums the upper values
+                                  alone */
     unsigned logs, registers;
 } vmafgpu__vif_totals;
 
@@ -8209,16 +8237,16 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument and hides this from the compiler, which would otherwise keep taps in registers that the sums
- * need. */
+/* Returns its argument in a way that the compiler does not recognise. Otherwise compilers would keep the taps in
+ * registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
 }
 
-/* Most samples belong to scales 0 and 1. The functions for these get a constant `most`, so that their loops over the
- * pairs of a window (except the first and last pair) are unrolled. The other scales share one function with `most`
- * 0. */
+/* Most samples belong to scales 0 and 1. For these scales the function gets a constant `most`, so that its loops over
+ * the pairs of a window, without the first and the last pair, are unrolled. For the other scales `most` is 0 and the
+ * loops are not unrolled. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
      : s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) \
@@ -8236,12 +8264,13 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
         } \
     }
 
-/* Returns the initial value of a sum, halved if the taps are (the sum is doubled at the end). */
+/* Returns the initial value of a sum. If taps are halved, the value is halved too, because the sum is doubled
+ * at the end. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_start(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
 }
 
-/* Sums of four rows or columns. These are named members because compilers keep arrays in memory during loops. */
+/* Sums of four rows or columns. The members are not an array, which compilers would keep in memory during loops. */
 typedef struct vmafgpu__vif_four {
     vmafgpu__v a, b, c, d;
 } vmafgpu__vif_four;
@@ -8252,12 +8281,12 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* The window of four rows or columns starts with a pair that only the first two need, and ends with a pair for the last
- * two only. */
+/* In the window of four rows or columns, the first pair is needed only by the first two, and the last pair only by
+ * the last two. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
-/* Adds a pair to the sums of its four rows or columns. taps[0] applies to the first two of them, taps[-1] to the last
- * two. vmafgpu__v_hold() makes compilers keep this order and the sums in registers. */
+/* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
+ * vmafgpu__v_hold() makes compilers keep this order, and keep the sums in registers. */
 VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a, const vmafgpu__v (*taps)[2],
                                            int place) {
     if (place != VMAFGPU__VIF_LAST) {
@@ -8284,15 +8313,16 @@ VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
 
 /* ---- pairs of rows ---- */
 
-/* Returns the address of row y, mirrored at the borders; row 0 if the mirrored row is outside too (its content is not
- * used). */
+/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside too, returns the address of row
+ * 0; its content is then not used. */
 VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
                                                 int wide, int y) {
     const int at = vmafgpu__reflect(y, s->job->h);
     return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
 
-/* Stores two rows as pairs: the first columns of even pairs, their second columns, then the same of odd pairs. */
+/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then
+ * both for the odd-numbered pairs. */
 VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
                                           int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -8325,17 +8355,18 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, con
         vmafgpu__vif_take_of(s, image, 0, y, to);
 }
 
-/* ---- down the columns ---- */
+/* ---- vertical pass ---- */
 
-/* Splits 32-bit values of the first and second columns of pairs into lines of halves minus 32768; the upper halves
- * already have this offset. */
+/* Splits 32-bit values into upper and lower halves, and writes the halves minus 32768 to two lines. The values belong
+ * to the first (a) and second (b) columns of pairs. Their upper halves already include the offset. */
 VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 
-/* Returns (2^16 * high + low) >> n as (high << (16 - n)) + (low >> n). `low` includes the rounding constant. */
+/* Returns (2^16 * high + low) >> n, computed as (high << (16 - n)) + (low >> n). `low` includes the rounding
+ * constant. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
     return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
 }
@@ -8345,7 +8376,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_
         line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
 }
 
-/* Computes the means of four rows in a block of two registers. */
+/* Computes the means of four rows for the columns in two registers. */
 VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
                                            vmafgpu__v (*out)[4]) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8365,7 +8396,7 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
     vmafgpu__vif_put_four(next, out[1]);
 }
 
-/* Computes two rows of the next image; uses the taps of even rows only. */
+/* Computes two rows of the image of the next scale. Only the taps for even rows are used. */
 VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
                                            vmafgpu__v *out) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8387,9 +8418,9 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
     out[3] = vmafgpu__v_add_pairs16(d, vmafgpu__v_load(from + at[pairs] + STEP), taps[pairs - 1][0]);
 }
 
-/* Computes the means of four rows of an image into line `line` of each row (if `means` is set), and two rows of the
- * next image into `next_line` (unless NULL). `at` has the offsets of the pairs of the window. `ahead` are the four rows
- * that are read next; they are prefetched gradually. */
+/* If `means` is set, computes the means of four rows of an image and writes them to line `line` of each row. Unless
+ * `next_line` is NULL, also computes two rows of the image of the next scale. `at` contains the offsets of the pairs in
+ * the window. `ahead` are the four rows that will be read next; they are prefetched in small steps. */
 VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int means, int line, uint16_t *const *next_line, const char *const *ahead,
                                            int most) {
@@ -8424,7 +8455,7 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, co
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
-/* Sums of the lower halves of products, and of the upper halves if products have more than 16 bits. */
+/* Sums of the lower halves of products. If products have more than 16 bits, there are sums of the upper halves too. */
 typedef struct vmafgpu__vif_product {
     vmafgpu__vif_four low, high;
 } vmafgpu__vif_product;
@@ -8448,15 +8479,16 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
     }
 }
 
-/* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
- * two lines from `line` on. The kinds of products are computed one at a time, because registers are scarce. */
+/* Computes weighted sums of the products of two images (of the squares of one image if `square` is set) for four rows,
+ * and stores their halves in two lines, starting with `line`. Each kind of product is computed separately, because
+ * registers are scarce. */
 VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other,
                                               int square, int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
     const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
     for (int b = 0; b < s->blocks; b++) {
         const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v low[2][4], high[2][4]; /* for both registers */
+        vmafgpu__v low[2][4], high[2][4]; /* for both registers of a block of columns */
         for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
             const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->down.pair);
             vmafgpu__vif_product sum[2];
@@ -8508,9 +8540,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
-/* Mirrors lines at those borders of the image that the strip touches: eight columns, whatever the reach. A pair beyond
- * a border consists of the first column of one inner pair and the second column of the pair before it. Two pairs that
- * are adjacent in memory are four columns apart and are swapped. */
+/* Mirrors lines at the borders of the image that the strip touches. Always writes eight columns, whatever the reach. A
+ * pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
+ * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image,
+ * are swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -8536,7 +8569,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
                 two = two >> 32 | two << 32;
                 memcpy(lines[k] + to[i], &two, sizeof two);
             }
-            if (side && odd) /* the second half of the last pair is outside */
+            if (side && odd) /* the second column of the last pair is outside the image */
                 lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
         }
     }
@@ -8544,7 +8577,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
 
 /* ---- images of the next scale ---- */
 
-/* Sets the byte offsets in a line of the pairs in the window of four columns at 0. */
+/* Computes the offsets of the pairs in the window of columns 0 to 3, in bytes relative to column 0 of a line. */
 static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     for (int i = 0; i < VMAFGPU__VIF_SLOTS(reach); i++) {
         const int n = i - reach / 2;
@@ -8588,10 +8621,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
-/* ---- along the rows, and the statistics ---- */
+/* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of one, three or five lines at a time, limited by registers. Many independent sums hide the latency of
- * multiplications. */
+/* Weighted sums of one, three or five lines at a time, depending on the number of registers. Many independent sums hide
+ * the latency of multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -8616,7 +8649,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
-/* Scales 0 and 1 need no table: offsets follow from the first two. */
+/* at scales 0 and 1 all offsets follow from the first two, without a table */
 #define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
@@ -8642,8 +8675,8 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Computes rounded weighted sums of lines at columns x..: of means, and of `squares` pairs of lines (high and low
- * halves), as high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums of lines, for columns starting with x: of the means, and of `squares` pairs of lines.
+ * A pair of lines contains high and low halves, which are combined as high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -8676,13 +8709,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
     return vmafgpu__v_high_halves(even, odd);
 }
 
-/* Computes 2048 * log2(v), with the values of the table of vmafgpu__log2_2048() plus a constant, for 2^15 <= v < 2^31.
- * The fraction in 1..2 is multiplied by a factor: the reciprocal of about the middle of its part (of 8 or 32 parts),
- * chosen so that its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. Adding it to a
- * number of at least 1.5 * 2^23 rounds it to an integer. An exhaustive test of all 32768 fractions confirmed the values
- * of the table. The upper bits of the float contain the exponent and the index of the part; their contribution,
- * LOG_PART per part, is added when sums are finished. */
-#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of such floats is worth 1 */
+/* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
+ * vmafgpu__log2_2048(). The range of the significand, 1 to 2, is divided into 8 or 32 parts. The significand is
+ * multiplied by a factor that brings it close to 1. The factor is roughly the reciprocal of the middle of the part,
+ * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. It is
+ * rounded to an integer by adding it to a number of at least 1.5 * 2^23. For all 32768 significands, a test has
+ * confirmed that the results equal those of the table. The upper bits of the float contain the exponent and the index
+ * of the part. They contribute LOG_PART per part, which is added when the sums are finished. */
+#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
@@ -8702,8 +8736,8 @@ static const int16_t vmafgpu__log_whole[32] = {
 };
 #endif
 
-/* Constants of the statistics, computed once and kept in registers, as compilers would recompute them for each register
- * of samples. */
+/* Constants of the statistics. They are computed once and kept in registers, because compilers would otherwise
+ * recompute them for each register of samples. */
 typedef struct vmafgpu__vif_constants {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
@@ -8749,7 +8783,7 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     out[1] = part;
 }
 
-/* vmafgpu__vif_logs() returns 2048 * k plus this constant for 2^k. */
+/* For v = 2^k, vmafgpu__vif_logs() returns 2048 * k plus this constant. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
@@ -8757,13 +8791,14 @@ VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) 
     out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 
-/* A register of samples whose divisions are in flight. */
+/* A register of samples whose divisions have started. */
 typedef struct vmafgpu__vif_pending {
     vmafgpu__v x1[2], x12[2], gain[2];
     const int32_t *s2;
 } vmafgpu__vif_pending;
 
-/* Adds the numerator terms, with exactly the operations of vmafgpu__vif_channel() and vmafgpu__vif_information(). */
+/* Adds the numerator terms. The operations are exactly those of vmafgpu__vif_channel() and
+ * vmafgpu__vif_information(). */
 VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
                                              const vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
     vmafgpu__v x2[2], rest[2], log_n1[2];
@@ -8790,9 +8825,9 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
     }
 }
 
-/* Adds a register of samples, except the numerator terms, which remain pending; meanwhile the terms of the previous
- * register are added, as divisions have a long latency. The memory at s2 must stay unchanged until then. `reference`:
- * add the sums that depend on the reference only. */
+/* Adds a register of samples to the totals, except for its numerator terms. Divisions have a long latency, so these
+ * terms remain pending, and the terms of the previous register are added instead. The memory at s2 must stay unchanged
+ * until the pending terms are added. If `reference` is set, sums that depend on the reference only are added too. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
                                       const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2,
                                       int32_t *s12, vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
@@ -8809,8 +8844,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
             return;
         totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
     }
-    /* In the denominator, flat samples count with the variance of the noise; vmafgpu__vif_deliver() subtracts these
-     * terms. */
+    /* The denominator is computed as if flat samples had the variance of the noise; vmafgpu__vif_deliver() subtracts
+     * these terms. */
     totals->registers++;
     if (reference) {
         vmafgpu__v log[2];
@@ -8819,7 +8854,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
         for (int i = 0; i < 2; i++)
             totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
     }
-    /* Samples without a numerator term get covariance 0, which makes gain and term 0 whatever the variances are. */
+    /* If a sample has no numerator term, its covariance is set to 0, which makes its gain and its term 0, whatever the
+     * variances are. */
     const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
     vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     vmafgpu__vif_pending next;
@@ -8844,8 +8880,8 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* Converts the totals of `samples` samples into sums and clears them. denominator and flat_count are set only if
- * `reference` is set. */
+/* Converts the totals of `samples` samples into sums, and then clears the totals. denominator and flat_count are set
+ * only if `reference` is set. */
 static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
     uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
@@ -8859,14 +8895,14 @@ static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals 
     if (reference) {
         const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
         sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
-                            /* log2(1 + noise / noise) for each flat sample */
+                            /* each flat sample has contributed log2(1 + noise / noise) */
                             (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
         sums->flat_count = samples - (int64_t)totals->logs;
     }
     memset(totals, 0, sizeof *totals);
 }
 
-/* Zeroes the values of a line for columns outside the strip. Samples with variance 0 add nothing. */
+/* Sets the values of a line to 0 in columns outside the strip. Samples with variance 0 add nothing. */
 static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *line) {
     static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
@@ -8939,7 +8975,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    memset(&pending, 0, sizeof pending); /* terms of 0 */
+    memset(&pending, 0, sizeof pending); /* zero variances produce terms of 0 */
     pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
         vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
@@ -8954,7 +8990,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     totals->registers = sum.registers;
 }
 
-/* Adds the statistics of a row to the totals. Not inlined, which improves register allocation. */
+/* Adds the statistics of a row to the totals. Inlining is prevented, which improves register allocation. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                       const vmafgpu__vif_constants *constants,
                                                       vmafgpu__vif_totals *totals) {
@@ -8967,15 +9003,15 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *
         vmafgpu__vif_statistics_of(s, row, variants, reference, constants, totals);
 }
 
-/* ---- strips and bands ---- */
+/* ---- strips of columns, strips of rows ---- */
 
-/* Processes one strip of columns. `pairs_at` is memory for the pairs of rows: of the reference, then of each distorted
- * image. */
+/* Processes one strip of columns. `pairs_at` is memory for pairs of rows, first those of the reference, then those of
+ * each distorted image. */
 static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
     const int has_sums = !job->images_only;
-    /* Bytes between pairs of rows (not a multiple of 4096 bytes), and between images. */
+    /* Bytes between pairs of rows, which must not be a multiple of 4096, and bytes between images. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
@@ -8993,8 +9029,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
-        /* The vertical pass and the borders come first: wide loads that overlap recent narrow stores would stall (no
-         * store forwarding). */
+        /* For all four rows, the vertical pass and the borders are computed first. Otherwise wide loads that overlap
+         * the narrow stores of the borders would stall, because store forwarding is impossible. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -9030,21 +9066,21 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     }
 }
 
-/* Adds the sums of a strip of rows, for distorted[i] to sums[i], and computes its rows of the images of the next scale:
- * from rows first, first + 2, ... */
+/* Processes a strip of rows. Adds the sums for distorted[i] to sums[i], and computes the rows of the images of the next
+ * scale that correspond to rows first, first + 2, ... */
 static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
     vmafgpu__vif_strip s;
     s.job = job;
     s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    /* Means are stored minus 32768; bytes are summed unchanged, words minus 32768. */
+    /* Means are stored minus 32768. In their sums, words have this offset already, and bytes do not. */
     const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
     s.halved = halved;
     const uint32_t mean_start =
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start(mean_start, halved);
     s.next_start = vmafgpu__vif_start(mean_start, job->scale == 2);
-    /* Upper halves of squares are stored minus 32768 too. */
+    /* Like the means, the upper halves of squares are stored minus 32768. */
     s.high_start = vmafgpu__vif_start(0x80000000u + (1u << (15 + s.square_shift)), halved);
     s.low_start = vmafgpu__vif_start((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
@@ -9072,7 +9108,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
             at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
-    /* Strips have about the same width, a multiple of the widest registers. */
+    /* All strips have about the same width, which is a multiple of the widest registers. */
     const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
@@ -9091,19 +9127,19 @@ static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vm
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per variant and scale, in order ---- */
+/* ---- on a GPU: one launch per variant and scale, in this order ---- */
 
-/* The matrix form exists for compute capability 8.0 and up, the 16 x 16 matrix form for CDNA from gfx90a on and for
- * gfx12, the plain form everywhere. The statistics exist with doubles (f64), for devices whose doubles are at least
- * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), and almost without doubles (int). All of them
- * compute the same sums. */
+/* The matrix form exists for compute capability 8.0 and later. The 16 x 16 matrix form exists for CDNA from gfx90a on,
+ * and for gfx12. The plain form exists for all devices. There are two versions of the statistics. One uses doubles
+ * (f64); it is for devices on which doubles are at least half as fast as floats (compute capability 8.0, 9.0, 10.0;
+ * CDNA). The other version (int) uses almost no doubles. All forms and versions compute the same sums. */
 typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_F64 = 0,
     VMAFGPU__VIF_INT,
     VMAFGPU__VIF_STATISTICS
 } vmafgpu__vif_statistic;
 
-/* Kinds of input: scale 0 with 8, 9..12 and 13..16 bits, then scales 1, 2, 3. */
+/* Kinds of input: scale 0 with 8 bits, 9 to 12 bits, and 13 to 16 bits; then scales 1, 2 and 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
@@ -9124,8 +9160,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
-/* Returns the block of a kernel. `limit`: maximum shared memory of a block on this device; `threads`: maximum threads
- * of a block of this kernel, 0 if unknown. */
+/* Returns the block of a kernel. `limit` is the maximum shared memory of a block on this device. `threads` is the
+ * maximum number of threads per block of this kernel, or 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
@@ -9173,9 +9209,10 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form. Row r computes output r of 16, from the inputs between 8 before and 7 after these
- * outputs. The next scale keeps every second output, 8 in all. There are three matrices: low digits of the taps, high
- * digits, and the next scale (high digits in rows 0..7, low digits in rows 8..15). */
+/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 before the first output. Row r
+ * computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits of
+ * the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
+ * rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -9189,7 +9226,8 @@ static int vmafgpu__vif_next(int scale, int row, int k) {
     return row < 8 ? tap >> 8 : tap & 255;
 }
 
-/* Writes the matrices of each scale: for the vertical pass, then for odd and for even steps of the horizontal pass. */
+/* Writes the matrices of each scale: first those of the vertical pass, then those for odd steps and for even steps of
+ * the horizontal pass. */
 static void vmafgpu__vif_matrices(uint32_t *out) {
     static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
@@ -9200,11 +9238,11 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
         }
 }
 
-/* ---- the same for products of 16 x 16 ----
+/* ---- matrices of the 16 x 16 matrix form ----
  *
- * Lane 16 * g + i contains row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many
- * from 16 + RESULTS * g on. Digits of taps are signed with 64 lanes. The part of a tap that does not fit two digits is
- * in the rest matrix. */
+ * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold RESULTS values of k, starting
+ * with RESULTS * g, and then RESULTS values starting with 16 + RESULTS * g. With 64 lanes, the digits of taps are
+ * signed. If a tap does not fit two digits, the excess is in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -9216,7 +9254,7 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES &&
                (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs: down for each image; across with both digits in one lane */
+        /* 8 outputs: DOWN has rows for one image only; ACROSS has both digits in the same lane */
         const int output =
             which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
@@ -9238,8 +9276,8 @@ static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
     }
 }
 
-/* Layout of the tables: logarithms as bytes, then the tap matrices of the scales, within the size of a table of 16-bit
- * logarithms. */
+/* Layout of the tables: one byte per logarithm, then the tap matrices of all scales. The total must not exceed the size
+ * of a table of 16-bit logarithms. */
 enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
 typedef char vmafgpu__vif_threads_fit[VMAFGPU__VIF_WARPS_PTX * 32 == (int)VMAFGPU__LEAST_MOST_THREADS ? 1 : -1];
 typedef char
@@ -9253,10 +9291,10 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes a byte per logarithm: the logarithm minus the part that the kernels compute. Uses VMAFGPU__VIF_TABLES_SIZE
- * bytes as scratch. */
+/* Writes one byte per logarithm: the difference between the logarithm and what the kernels compute for it. Uses
+ * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes; /* in place: writes stay behind reads */
+    uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
     vmafgpu__log_table(table);
     for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
@@ -9287,15 +9325,15 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
 
 typedef struct vmafgpu__vif_call {
     const vmafgpu__plan *plan;
-    int index, scale; /* variant in the plan; scale */
+    int index, scale; /* `index`: variant in the plan */
     vmafgpu__kernel_form form;
     vmafgpu__block block; /* from vmafgpu__vif_block() */
-    int resident;         /* blocks that the device runs at once: multiprocessors times occupancy */
+    int resident;         /* number of blocks that the device runs at once: multiprocessors times occupancy */
     const vmafgpu__vif_scratch *layout;
     unsigned char *scratch;      /* device memory of the first pair */
     const unsigned char *tables; /* from vmafgpu__gpu_vif_tables() */
     uint32_t *illegal, *claimed; /* as in the launch */
-    int images_only;             /* compute the next scale only, no sums */
+    int images_only;             /* 1 to compute only the next scale, and no sums */
 } vmafgpu__vif_call;
 
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
@@ -9344,7 +9382,7 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
     return plan->vif_variants > 0;
 }
 
-/* Returns the name of a kernel. Functions are numbered by scale. */
+/* Returns the name of a kernel. Kernels are numbered by scale. */
 static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
     return scale >= (int)VMAFGPU__SCALES ? NULL
                                          : vmafgpu__vif_kernels[context->form][context->uses_integers]
@@ -9449,8 +9487,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>motion                                       change of blurred references
  * ================================================================================================
- * Follows integer_motion.c of libvmaf. The chapters of motion and vif share vmafgpu__kernel_form and
- * vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * Follows integer_motion.c of libvmaf. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu
+ * features with the chapter on vif, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9471,26 +9509,27 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns the sum of taps times values y, |y| <= 65535, rounded and shifted right. The sum does not fit 32 bits, so it
- * is passed as the sums for y >> 8 and for y & 255. The shift is the bit depth for the vertical pass and 16 for the
- * horizontal pass. */
+/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit 32 bits, so
+ * it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
+ * pass and 16 in the horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
 
 enum {
     VMAFGPU__MOTION_THREADS = 256,       /* plain form */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of the tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words in the tap matrices */
     VMAFGPU__MOTION_TILE_WIDTH = 128,
     VMAFGPU__MOTION_TILE_HEIGHT = 32,
     VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
     VMAFGPU__MOTION_MATRIX_WARPS_8 = 8,
-    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* 8 rows per warp */
-    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed, of 128 that are read */
+    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* each warp computes 8 rows */
+    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 columns are read */
     VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
     VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* The tile (matrix form: the tile of both frames with its surroundings), then a word per warp. */
+    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames and their surroundings, then
+     * one word per warp. */
     VMAFGPU__MOTION_PLAIN_SHARED =
         (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
     VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
@@ -9502,7 +9541,8 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* 1: both of pair.before, block z is 2 * pair + which; otherwise only pair.before[only] */
+    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (block z is 2 * pair + index of
+                              the frame); otherwise only pair.before[only] is */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9556,7 +9596,8 @@ static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e,
                                   e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether `column` is a motion column of this extractor: the SAD under either name, motion2 or motion3. */
+/* Whether `column` is a motion column of this extractor: motion under its name or its debug name, motion2, or
+ * motion3. */
 static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
     const int early = column - e->columns[0], late = column - e->columns[2];
     return e->feature->columns == vmafgpu__motion_columns &&
@@ -9568,16 +9609,16 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether motion2 and motion3 of the next position can be computed. They need the next SAD; the first positions need
- * the first SAD that exists. */
+/* Whether motion2 and motion3 of the next position can be computed. They depend on the SAD of the position after it.
+ * The first positions depend on the first SAD that exists. */
 static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
     const int64_t needed = m->emitted < window ? window : m->emitted + 1;
     return m->emitted < m->count && (ended || needed < m->count);
 }
 
-/* Computes motion2 and motion3 of the next position; row may be NULL. The state holds the last SAD scores, and the
- * previous motion3 without the moving average. */
+/* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
+ * motion3 of the previous position without the moving average. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -9619,11 +9660,12 @@ VMAFGPU__COLD_END
 
 typedef struct vmafgpu__motion_lines {
     int32_t *whole;     /* scalar code: result of the vertical pass */
-    int16_t *pair[3];   /* vector code: differences of two rows each */
-    int16_t *row[2][2]; /* vertical pass of two rows: whole results, or halves and last bits */
+    int16_t *pair[3];   /* vector code: each contains the differences of two rows */
+    int16_t *row[2][2]; /* results of the vertical pass for two rows: [row][0] whole values; or [row][0] halves and
+                           [row][1] last bits */
 } vmafgpu__motion_lines;
 
-/* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
+/* Rows contain 16-bit words if `wide` is set, otherwise bytes. Lines have margins on both sides. */
 typedef struct vmafgpu__motion_job {
     const vmafgpu__view *before, *now;
     int wide, w, h, bit_depth;
@@ -9631,7 +9673,7 @@ typedef struct vmafgpu__motion_job {
 } vmafgpu__motion_job;
 
 typedef struct vmafgpu__motion_functions {
-    /* Returns the sum of absolute values of the blurred difference of two frames in rows first..end-1. */
+    /* Returns the sum of absolute values of the blurred difference between two frames, over rows first..end-1. */
     int64_t (*rows)(const vmafgpu__motion_job *job, int first, int end);
 } vmafgpu__motion_functions;
 
@@ -9757,18 +9799,17 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
-/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions sum pairs of
- * products: the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of
- * two rows.
- * Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and an odd column.
+/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
+ * products: the even 16-bit lanes hold the upper row, the odd lanes hold the lower row. Three such pairs contain the
+ * windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and
+ * an odd column.
  *
- * A sum of the vertical pass has up to 17 bits. If one of them does not fit 16 bits, both rows are recomputed with
- * halves and last bits stored separately: sum(t (2 a + b)) + 2^15 >> 16 equals sum(t a) + (sum(t b) + 2^15 >> 1) >> 15,
- * which fits 32 bits.
- */
+ * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
+ * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
+ * (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit 32 bits. */
 
 typedef struct vmafgpu__motion_pairs_of {
-    vmafgpu__v of[2][3]; /* taps for the pairs of a window, for the even and the odd one */
+    vmafgpu__v of[2][3]; /* taps for the pairs of a window: [0] for the even row or column, [1] for the odd one */
 } vmafgpu__motion_pairs_of;
 
 VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
@@ -9794,7 +9835,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const 
     return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
 }
 
-/* Computes and stores a pair of rows of differences; rows: two of `before`, then two of `now`. */
+/* Computes and stores the differences of a pair of rows. `rows` contains two rows of `before`, then two rows of
+ * `now`. */
 VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int x, int w, int16_t *out,
                                           vmafgpu__v *pair) {
     const vmafgpu__v a = vmafgpu__motion_difference(rows[0], rows[2], wide, x, w);
@@ -9805,8 +9847,9 @@ VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int
     vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* Runs the vertical pass of two rows. Computes the third pair from `rows` and prefetches the rows of the fourth; with
- * `split`, all three pairs are read from memory. Returns nonzero if a sum did not fit 16 bits. */
+/* Computes the vertical pass of two rows. The third pair is computed from `rows`, and the rows of the fourth pair are
+ * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not
+ * fit 16 bits. */
 VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                          int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -9848,8 +9891,8 @@ VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t
     return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
-/* Returns the sum of a row after the horizontal pass. A lane stays below 2^30: 65536 for each of 16384 columns, over at
- * least four lanes. */
+/* Returns the sum of absolute values of a row after the horizontal pass. A lane stays below 2^30, because each of at
+ * most 16384 columns adds at most 65536, and there are at least four lanes. */
 VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
@@ -9947,7 +9990,7 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: one launch ---- */
 
-/* Forms are as for VIF. Above 12 bits and on AMD, only the plain form exists. */
+/* The forms are as for VIF. Above 12 bits, and on AMD GPUs, only the plain form exists. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_depth) {
     static const char *const names[VMAFGPU__FORMS][3] = {
@@ -9962,8 +10005,9 @@ static int vmafgpu__motion_tap_or_0(int i) {
     return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
 }
 
-/* Elements for vmafgpu__put_matrix(); motion has a single scale. The vertical matrix computes 8 outputs from 12 rows of
- * the earlier frame (k < 16) minus those of the present frame, in signed digits. */
+/* Elements for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8 outputs from the
+ * differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame. Its digits
+ * are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -9979,7 +10023,7 @@ static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
     return k < 16 ? digit : -digit;
 }
 
-/* Writes the matrices: horizontal for odd steps, horizontal for even steps, vertical. */
+/* Writes the matrices: horizontal pass for odd steps, horizontal pass for even steps, vertical pass. */
 static void vmafgpu__motion_matrices(uint32_t *out) {
     out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 0, VMAFGPU__HALVES_KEPT);
     out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 0, VMAFGPU__HALVES_KEPT);
@@ -10093,17 +10137,17 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also compiled in builds without the feature ---- */
 
 typedef struct vmafgpu__adm_sums {
     int64_t denominator[VMAFGPU__BANDS];
     int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
-    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim, the additive impairment measure */
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim (additive impairment measure) */
 } vmafgpu__adm_sums;
 
 typedef struct vmafgpu__adm_variant {
     double gain_limit;
-    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: h and v, d */
+    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: [0] for h and v, [1] for d */
 } vmafgpu__adm_variant;
 
 #endif
@@ -10140,7 +10184,8 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
 VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
 VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
 
-/* Filters four samples. 32 bits suffice for luma and, in the vertical pass, for the low-pass band of scale 0. */
+/* Applies a filter to four samples. 32 bits are enough for luma, and in the vertical pass also for the low-pass band
+ * of scale 0. */
 VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
     return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10157,17 +10202,17 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
     return scale & 1 ? 15 : 16;
 }
 
-/* Values that depend on the size of a band. */
+/* Values that depend on the size of the bands at a scale. */
 typedef struct vmafgpu__adm_geometry {
-    int w, h;                       /* of the bands of this scale                                          */
-    int left, top;                  /* border excluded from all sums, on each side                         */
-    int mask_shift[VMAFGPU__BANDS]; /* per sample of the numerators                                */
-    int mask_row_shift;             /* per row of the numerators                                           */
-    int den_shift;                  /* per sample of the denominator (scales 1..3)                         */
-    int den_row_shift;              /* per row of the denominator                                          */
+    int w, h;                       /* size of the bands */
+    int left, top;                  /* columns and rows on each side that are excluded from all sums */
+    int mask_shift[VMAFGPU__BANDS]; /* right shift per sample of the numerators */
+    int mask_row_shift;             /* right shift per row of the numerators */
+    int den_shift;                  /* right shift per sample of the denominator (scales 1..3) */
+    int den_row_shift;              /* right shift per row of the denominator */
 } vmafgpu__adm_geometry;
 
-/* Returns a tenth of the size, rounded as in libvmaf. */
+/* Returns about a tenth of the size, rounded as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_border(int n) {
     return n < 5 ? 0 : (n - 5) / 10;
 }
@@ -10181,7 +10226,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* The shift is negative only for bands of 8 columns at scale 0, where libvmaf is undefined. */
+        /* The shift would be negative only for bands of 8 columns at scale 0, where the result of libvmaf is
+         * undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -10197,8 +10243,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     return g;
 }
 
-/* Whether the distorted coefficients (th, tv) point within one degree of those of the reference (oh, ov). Compares
- * products rounded to float, as libvmaf does. */
+/* Whether the distorted coefficients (th, tv) have the same direction, within one degree, as the coefficients of the
+ * reference (oh, ov). Products are rounded to float before the comparison, as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
     const double cos_1deg_squared = 33544212.0 / 33554432.0;
     const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
@@ -10210,8 +10256,8 @@ VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int3
     return d * d >= cos_1deg_squared * o * t;
 }
 
-/* Returns the part of t that is o scaled by a factor in 0..1 (before the gain), or 0 if the signs differ. The result
- * has the sign of o. */
+/* Returns the restored part of t before the gain: o scaled by a factor in the range 0 to 1, or 0 if the signs of o
+ * and t differ. */
 VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     if (o == 0 || t == 0 || (o ^ t) < 0)
         return 0;
@@ -10225,19 +10271,20 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain. Only for coefficients whose angle flag is set. */
+/* Applies the enhancement gain. This is done only for coefficients with the same angle, see
+ * vmafgpu__adm_same_angle(). */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
     return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
 }
 
-/* Returns |v|, or the most negative number unchanged. */
+/* Returns |v|. The most negative number is returned unchanged. */
 VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* A coefficient weighted by the contrast sensitivity: its magnitude, its share of the masking threshold as one of eight
- * neighbours, and the additional share as the centre. The shares are summed modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share of the masking thresholds
+ * of its eight neighbours, and what its share of its own threshold exceeds this by. Shares are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -10251,10 +10298,11 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
         const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
         const int32_t magnitude = vmafgpu__magnitude(weighted);
         side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps from 15360 on, as in libvmaf */
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps if the magnitude is 15360 or more, as in
+                                                                libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* The rounding constant overflows to -2^31 in libvmaf; this must be reproduced. */
+        /* In libvmaf the rounding constant overflows to -2^31. This must be reproduced. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -10265,8 +10313,8 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
     return out;
 }
 
-/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0 and the weighted magnitude at scales
- * 1..3. With a large adm_csf_scale the threshold and the square wrap to 32 bits, as in libvmaf. */
+/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0, and the weighted magnitude at scales
+ * 1..3. If adm_csf_scale is large, the threshold and the square wrap to 32 bits, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
     const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
     const int square_shift = scale || band == 2 ? 30 : 29;
@@ -10277,8 +10325,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal
     return (z * x + vmafgpu__half(shift)) >> shift;
 }
 
-/* Returns the cube of a reference coefficient, for the denominator. The square is rounded by a whole unit, as in
- * libvmaf. */
+/* Returns the cube of a reference coefficient, for the denominator. The rounding constant of the square is twice as
+ * large as usual, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int64_t magnitude = o < 0 ? -(int64_t)o : o;
     if (scale == 0)
@@ -10289,40 +10337,43 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- bounds: when vector code and the fast form of GPUs are equal to the definitions above ---- */
+/* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
 
-/* Whether all values fit integers, even for the largest coefficients, given the factors of a variant (for h and v, for
- * d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
- * adm_csf_mode 0, 2 and 3. Other variants use the general forms. Where both forms apply, they compute the same sums. */
+/* Whether all values fit integers even for the largest coefficients, given the gain limit of a variant and its
+ * factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary sizes,
+ * as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they compute
+ * the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
-    /* The largest absolute values in the bands h, v and d, from the absolute sums of the filters including mirrored
-     * borders. */
+    /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
+     * values of the taps, mirrored borders included. */
     static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
     const double bound = bounds[scale], f = (double)factor[0], d = (double)factor[1];
     if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
         return 0;
     if (scale) {
-        /* Weighted values stay below 2^30, and so do thresholds, which are at most the mean of weighted values. Nothing
-         * wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
-        const double limit = 288230376151711744.0; /* 2^58: the product before its shift by 28 */
+        /* Weighted values stay below 2^30. Thresholds do too, because each is at most the mean of weighted values. So
+         * nothing wraps, the scaled square is positive, and the sum of twelve cubes fits 64 bits. */
+        const double limit = 288230376151711744.0; /* 2^58: limit of the product before its right shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
-    /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
+    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still
+     * fit 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
-    /* The threshold is shifted left by 12 for d and must not wrap, so it must stay below 2^19. A side is 16/15 of a
-     * weighted value, and nine sides are summed per band; the centre adds at most 16384 in each band. |h| + |v| + |d| *
-     * share is at most 41764 for a share of 0 and 44562 for one half, and convex in between. */
+    /* For d the threshold is shifted left by 12. It must not wrap, so it must be below 2^19. The share `side` is 16/15
+     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. |h| + |v| +
+     * share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is convex
+     * in between. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
 }
 
-/* Returns the largest coefficient of scale 0 for which the short cuts are exact:
- *   - the restored value is the smaller magnitude (up to 16383);
- *   - a weighted value does not wrap at the centre (it does from 15360 on);
- *   - no weighted value lies half way between integers, where rounding would depend on the sign. The smallest
- *     coefficient that does is half the unit divided by the largest power of two that divides the factor. */
+/* Returns the largest coefficient of scale 0 up to which the following short cuts are exact:
+ *   - The restored value is the smaller of the two magnitudes (exact up to 16383).
+ *   - The share of the centre does not wrap (it wraps if a weighted value is 15360 or more).
+ *   - No weighted value is exactly half way between integers, where rounding would depend on the sign. The smallest
+ *     coefficient with such a value is half the unit divided by the largest power of two that divides the factor. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
     uint32_t limit = 16383;
@@ -10334,69 +10385,75 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 }
 #endif
 
-/* Widths of tiles in band columns. A warp processes the columns of its tile in order. A tile has as many band rows as
- * the warp has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides. Narrower
- * tiles are more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory.
- * Widths are multiples of four; above 12 columns the kernels keep more sums. */
+/* Widths of tiles, in columns of the band. A warp processes the columns of its tile in order. A tile has as many rows
+ * of the band as the warp has lanes; two of these rows serve only as neighbours. Wider tiles repeat less work at their
+ * sides. Narrower tiles are more numerous and need less shared memory. With 64 lanes, each column of a tile takes twice
+ * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels keep more sums. */
 enum {
-    VMAFGPU__ADM_THREADS = 128,     /* per block; each warp has its own tile */
-    VMAFGPU__ADM_ROW_THREADS = 256, /* per block of the row kernel */
-    VMAFGPU__ADM_ROW_SUMS = 9,      /* per row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_THREADS = 128,     /* threads per block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256, /* threads per block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,      /* sums per row: numerator, impairment and denominator, for three bands each */
     VMAFGPU__ADM_WIDTH_0_8 = 28,
     VMAFGPU__ADM_WIDTH_0_16 = 12,
     VMAFGPU__ADM_WIDTH_1 = 12,
     VMAFGPU__ADM_WIDTH_2 = 4,
     VMAFGPU__ADM_WIDTH_3 = 4,
-    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* instead of 28 with 64 lanes */
+    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* used instead of 28 if a warp has 64 lanes */
 };
 
-/* Shared memory of a warp. STRIDE: words per row of its tile, an odd number, so that lanes access different banks.
- * TILE_WORDS: words of all rows of both frames. `word_columns`: input columns per word. */
+/* Shared memory of a warp. STRIDE is the number of words per row of its tile. It is odd, so that the lanes access
+ * different banks. TILE_WORDS is the number of words of all rows of both frames. `word_columns` is the number of input
+ * columns per word. */
 #define VMAFGPU__ADM_STRIDE(width, word_columns) ((2 * (width) + 8) / (word_columns) | 1)
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Tiles with samples inside the border come first: they take four times as long as the others,
- * which only compute the low-pass band. */
+/* The tiles of a scale. Tiles that contain samples of the region of the sums are processed first. They take four times
+ * as long as the other tiles, for which only the low-pass band is computed. */
 typedef struct vmafgpu__adm_tiles {
-    int32_t x, y; /* position of the first tile in the band; may be negative */
+    int32_t x, y; /* position in the band of the first tile; may be negative */
     int32_t columns, rows;
-    int32_t inner_x, inner_y; /* in tiles: the rectangle of tiles that come first */
+    int32_t inner_x, inner_y; /* position, counted in tiles, of the rectangle of tiles that are processed first */
     int32_t inner_columns, inner_rows;
-    int32_t count; /* number of tiles to process: all, or the inner ones only */
+    int32_t count; /* number of tiles to process: all, or only the inner ones */
 } vmafgpu__adm_tiles;
 
-/* Initial values of 64-bit multiply-adds. As literals, each use would need an extra addition of their zero half. */
+/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would then add the upper half, which
+ * is zero, separately. */
 typedef struct vmafgpu__adm_addends {
-    int64_t vertical, horizontal; /* half units of the wavelet shifts at scales 2 and 3, and 1 to 3 */
+    int64_t vertical, horizontal; /* rounding constants of the wavelet: vertical at scales 2 and 3, horizontal at
+                                     scales 1 to 3 */
     uint64_t square[2],
-        den_square; /* for the masked square (at scale 0 one for h and v, one for d), for that of the denominator */
-    uint64_t weight, side; /* scales 1 to 3: for the weighted value, and its shares of the threshold */
+        den_square; /* rounding constants: of the masked square (at scale 0: [0] for h and v, [1] for d), and of the
+                       square in the denominator */
+    uint64_t weight, side; /* rounding constants at scales 1 to 3: of the weighted value, and of its shares of the
+                              threshold */
 } vmafgpu__adm_addends;
 
-/* Constants of the fast form; the general form uses the addends of the wavelet too. Pairs are for the bands h and v,
- * and for d. */
+/* Constants of the fast form. The general form uses the addends of the wavelet too. In arrays of two, [0] is for the
+ * bands h and v, [1] for d. */
 typedef struct vmafgpu__adm_fast {
-    float gain; /* gain limit, an integer */
+    float gain; /* gain limit, which is an integer */
     uint32_t whole_gain;
     uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
-    float factor[2];         /* scale 0: contrast sensitivity in units of the weighted value */
-    uint32_t factor_bias[2]; /* scale 0: minus factor times the bits of 2^23 as a float */
-    float plain_limit;       /* scale 0: squared length of coefficients up to which floats are exact */
+    float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
+    uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
+    float plain_limit;       /* scale 0: square of the length of coefficients up to which floats are exact */
     float upper;             /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];        /* bits dropped by the shift per sample, in both halves of the word */
-    uint32_t half[2];        /* half the unit of that shift */
+    uint32_t mask[2];        /* bits that the right shift per sample drops, in both halves of the word */
+    uint32_t half[2];        /* rounding constant of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
 } vmafgpu__adm_fast;
 
 typedef struct vmafgpu__adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* in the scratch: low-pass band of the previous scale, reference and distorted */
-    uint64_t output[2];     /* in the scratch: low-pass band of this scale */
-    uint64_t row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
+    uint64_t input[2];      /* offsets in the scratch memory of the low-pass bands of the previous scale: reference,
+                               distorted */
+    uint64_t output[2];     /* offsets of the low-pass bands of this scale */
+    uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
     double gain_limit;
     int32_t first; /* the first variant also computes denominators and low-pass bands */
     int32_t input_pitch, output_pitch;
@@ -10415,7 +10472,7 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t rows[VMAFGPU__SCALES];
     int32_t row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
     int32_t variant, first;
-    unsigned char *kept; /* receives the unrounded sums, laid out as row_sums; NULL: not wanted */
+    unsigned char *kept; /* receives the sums before rounding, in the layout of row_sums; NULL if not needed */
 } vmafgpu__adm_rows_launch;
 
 #endif
@@ -10445,11 +10502,11 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
 
 /* ---- meaning of the options ---- */
 
-/* Contrast sensitivities fitted for given viewing conditions (adm_csf_mode 2 and 3). */
+/* Contrast sensitivities that were fitted for certain viewing conditions (adm_csf_mode 2 and 3). */
 typedef struct vmafgpu__csf_row {
     int display_height;
     double view_dist;
-    float value[2][2][VMAFGPU__SCALES]; /* mode 2, mode 3; h and v, d; scale */
+    float value[2][2][VMAFGPU__SCALES]; /* [0]: mode 2, [1]: mode 3; then [0]: h and v, [1]: d; then the scale */
 } vmafgpu__csf_row;
 
 /* clang-format off */
@@ -10469,7 +10526,7 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
 };
 /* clang-format on */
 
-/* Returns the factor from a sensitivity to fixed point: 16 bits at scale 0, 32 bits at the others. */
+/* Returns the factor that converts a sensitivity to fixed point: 16 bits at scale 0, 32 bits at other scales. */
 static double vmafgpu__csf_unit(int scale, int diagonal) {
     return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
 }
@@ -10478,8 +10535,8 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
     return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
 }
 
-/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two
- * digits. Only this mode has sensitivities beyond the limit. */
+/* Returns the largest adm_csf_scale that adm_csf_mode 1 supports, or the largest adm_csf_diag_scale if `diagonal` is
+ * set, rounded down to two digits. In other modes no sensitivity exceeds the limit. */
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -10528,7 +10585,7 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
-        /* libvmaf uses these constants for the usual viewing distance; the formula would give 36451 and 49414. */
+        /* For the usual viewing distance, libvmaf uses these constants. The formula would give 36451 and 49414. */
         variant->factor[0][0] = 36453;
         variant->factor[0][1] = 49417;
     }
@@ -10604,8 +10661,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
     num = num < limit ? 0 : num;
     den = den < limit ? 0 : den;
-    /* Without any detail in the reference frame (only possible with adm_noise_weight=0), aim is undefined in libvmaf
-     * and 0 here. */
+    /* If the reference frame has no detail at all (possible only with adm_noise_weight=0), aim is undefined in libvmaf.
+     * Here it is 0. */
     const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
     const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
     *out++ = adm2;
@@ -10628,65 +10685,72 @@ VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
-/* A picture of one scale: input of the wavelet, and destination of the low-pass band for the next scale. */
+/* A picture of one scale: where the wavelet reads its input, and where it writes the low-pass band for the next
+ * scale. */
 typedef struct vmafgpu__adm_image {
-    const void *in;       /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t in_pitch;   /* in bytes. Scale 0 is read up to its width, others up to a multiple of CHUNK */
-    void *low;            /* int16_t at scale 0, int32_t at 1 and 2, none at 3. NULL: not wanted */
+    const void *in;       /* type: uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at scales 2 and 3 */
+    ptrdiff_t in_pitch;   /* in bytes. At scale 0, rows are read up to the width, otherwise up to a multiple of CHUNK */
+    void *low;            /* type: int16_t at scale 0, int32_t at scales 1 and 2; none at scale 3. NULL if not needed */
     ptrdiff_t low_stride; /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
 typedef struct vmafgpu__adm_task {
-    int scale, bit_depth, bytes; /* bytes: per input sample at scale 0 */
+    int scale, bit_depth, bytes; /* bytes: size of an input sample at scale 0 */
     int in_width, in_height;
     vmafgpu__adm_geometry geometry;
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;   /* number of pictures compared with the reference */
-    int sums_stride; /* row y adds to sums[sums_stride * y]; 0: all rows add to the same sums */
+    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if 0, all rows share the same sums */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED]; /* [0] is the reference */
-    void *scratch; /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
+    void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
 
 typedef struct vmafgpu__adm_functions {
-    /* Computes the bands of one scale in rows first..end-1, and the low-pass band for the next scale. Adds to sums[i]
-     * for the i-th distorted picture. Denominators depend on the reference only; the caller uses those of sums[0]. */
+    /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
+     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses those
+     * in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
 typedef struct vmafgpu__adm_lines {
-    int32_t *low[2], *high[2];        /* vertical pass: reference, distorted; share memory with adm_work.line */
-    int32_t *band[2][VMAFGPU__BANDS]; /* h, v, d of both pictures */
+    int32_t *low[2], *high[2];        /* results of the vertical pass: reference, distorted; they share memory with
+                                         adm_work.line */
+    int32_t *band[2][VMAFGPU__BANDS]; /* bands h, v and d of the reference and of the distorted picture */
     int32_t *restored[VMAFGPU__BANDS];
     uint8_t *same_angle;
     uint32_t *column_sum;
 } vmafgpu__adm_lines;
 
-/* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
+/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. They are
+ * kept for three rows. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2]; /* centre: additional share of the centre; modulo 2^32 */
+    uint32_t *side[2], *centre[2]; /* centre: the additional share of the centre; sums are modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-/* The lines of a task, in its scratch memory. The lines of a pair and variant are kept for three rows. */
+/* The lines of a task, in its scratch memory. Lines that belong to a pair and a variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2]; /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
-    uint16_t *inside;       /* all ones inside the region of the sums, in the order of packed chunks */
+    int16_t *line[2][2][2]; /* [frame][low, high filter][parts]; the parts are samples at scale 0, otherwise l and h
+                               of 65536 h + l */
+    uint16_t *inside;       /* a mask: all bits of a word are set inside the region of the sums; in the order of
+                               packed chunks */
     uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS]; /* amounts above the threshold in a row, compacted */
-    void *narrow[4];                /* copies of input rows narrower than a chunk */
-    vmafgpu__adm_lines general;     /* of the scalar code, which the vector code uses for some variants */
+    uint32_t *rest[VMAFGPU__BANDS]; /* signals minus thresholds of a row, without those that are not positive */
+    void *narrow[4];                /* copies of input rows that are narrower than a chunk */
+    vmafgpu__adm_lines general;     /* lines of the scalar code; vector code uses this code for some variants */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
-enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line: at least a chunk of scale 0 */
+enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line; at least a chunk of scale 0 */
 
 static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
     return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
 }
 
-/* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
- * `skew` columns later than other lines, so that loads of them never cross cache lines. Returns the size in bytes. */
+/* Computes the addresses of all lines for an input with `width` columns, and returns the size in bytes. If base is
+ * NULL, computes only the size. Lines with shares of the threshold start `skew` columns later than other lines, so that
+ * loads from them never cross cache lines. */
 static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants,
                                     int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
@@ -10696,7 +10760,7 @@ static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base
         for (int filter = 0; filter < 2; filter++)
             for (int part = 0; part < 2; part++)
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
-    /* The 32-bit lines of the scalar code share the memory of the two 16-bit parts. */
+    /* The 32-bit lines of the scalar code use the memory of both 16-bit parts. */
     for (int f = 0; f < 2 && base; f++) {
         work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
         work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
@@ -10741,8 +10805,8 @@ static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted
     return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
-/* Runs the vertical pass of the wavelet for row y of low and high. The input is luma at scale 0, the 16-bit low-pass
- * band of scale 0 at scale 1, and 32-bit bands after that. */
+/* Computes the vertical pass of the wavelet for row y of `low` and `high`. The input is luma at scale 0, 16-bit samples
+ * at scale 1, and 32-bit samples at scales 2 and 3. */
 static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y, int32_t *low,
                                   int32_t *high) {
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
@@ -10801,7 +10865,7 @@ static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, in
         out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
-/* Computes the restored part of the distorted bands of one row, and whether the gain applies. */
+/* Computes the restored part of the distorted bands of a row, and whether the gain applies to each coefficient. */
 static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
@@ -10814,8 +10878,8 @@ static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first
                                                                 lines->band[1][0][x], lines->band[1][1][x]);
 }
 
-/* Computes signals and mask sums of one row for one variant. For the numerator, the restored part is the signal and the
- * additive impairment is the mask; for the impairment it is the other way round. */
+/* Computes signals and mask sums of a row for one variant. The numerator has the restored part as signal and the
+ * additive impairment as mask. For the impairment, the two are exchanged. */
 static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
                                    int first, int end, const vmafgpu__adm_row *out) {
     for (int i = 0; i < 2; i++) {
@@ -10842,8 +10906,8 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Sums the shares of the threshold over three rows. The caller chooses the rows above and below at the border of the
- * band. */
+/* Sums the shares of the threshold over three rows. At the border of the band, the caller decides which rows to pass as
+ * `above` and `below`. */
 static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above,
                                    const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
                                    int which) {
@@ -10858,7 +10922,7 @@ static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu
     }
 }
 
-/* Adds the masked cubes at columns first..end-1. With a large adm_csf_scale the sum may wrap. */
+/* Adds the masked cubes of columns first..end-1. The sum may wrap if adm_csf_scale is large. */
 static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
                                       const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
@@ -10875,7 +10939,7 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* libvmaf rounds the sum of each row, so rows cannot be added first. */
+    /* libvmaf rounds the sum of each row. So the rows cannot be added before rounding. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -10891,8 +10955,8 @@ static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int sca
     }
 }
 
-/* Computes the wavelet of one row of a picture: the low-pass row if this strip of rows owns row y, the other bands in
- * columns first..end-1. */
+/* Computes the wavelet of one row of a picture. The low-pass row is computed only if row y belongs to this strip of
+ * rows; the other bands are computed in columns first..end-1. */
 static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
                                      const vmafgpu__adm_lines *lines, int frame, int y, int own, int first, int end) {
     const int scale = task->scale, w = task->geometry.w;
@@ -10912,15 +10976,16 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
     vmafgpu__dwt_horizontal(high, vmafgpu__dwt_high, scale, first, end, lines->band[frame][2]);
 }
 
-/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed with
- * distorted picture 0 only. */
+/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed only together
+ * with distorted picture 0. */
 static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted,
                                     int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* The rows next to the strip provide masks for its border rows. Row y - 1 is finished once row y is known. */
+    /* The first and last row of the strip need the masks of the rows next to the strip. Row y - 1 can be finished once
+     * row y is computed. */
     for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom, until = needed ? right : left;
@@ -10982,7 +11047,7 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
-/* Returns the sum of a row of numerators, rounded as in libvmaf. */
+/* Returns the sum of a row of the numerator, rounded as in libvmaf. */
 static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
     return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
 }
@@ -11107,34 +11172,36 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_masked_row      VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
 
 /* Steps for each row of the bands:
- *   - The vertical filters of the wavelet write lines of 16-bit samples; from scale 1 on two lines, where x is 65536
- *     h + l with signed l.
- *   - The horizontal filters are sums of products of neighbouring pairs, with two unaligned loads each.
- *   - Coefficients become signals and shares of the threshold in one step, stored as lines for three rows.
- *   - Once the row below is known, the masked cubes are added.
- * A chunk is a register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED ORDER:
- * the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes are never
- * permuted.
+ *   - The vertical filters of the wavelet write lines of 16-bit samples. From scale 1 on, a line has two parts,
+ *     h and l. A sample is 65536 h + l, and l is signed.
+ *   - The horizontal filters are sums of products of neighbouring pairs. Each uses two unaligned loads.
+ *   - Coefficients are converted to signals and shares of the threshold in one step. Both are stored as lines,
+ *     which are kept for three rows.
+ *   - Once the row below is computed, the masked cubes are added.
+ * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
+ * ORDER. This is the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes
+ * need not be permuted.
  *
  * Short cuts compared with the shared definitions, and why they are exact:
- *   filters     at scale 0 all sums fit 32 bits. For x = 65536 h + l, |x| < 1.63e9 with mirrored borders: sums of c l
- *               fit, and sums of c h modulo 2^32 give a result that fits.
- *   angle       in floats both sides of the comparison have an error of less than 2^-19; if they differ by less than
- *               2^-18, the definition decides.
- *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (verified for all pairs),
- *               and an integer gain is a factor of |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F,
- *               halved with rounding; for d, (F m + 2^16) >> 17 is the upper half of m F, halved with rounding.
- *               side = c + (273 c + 2048 >> 12), and 273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12).
- *               Columns with larger coefficients are recomputed by the definition.
- *   scale 1..   restored is min(u, v) up to u = 16384; beyond that, divisors q are 16385..32768. v is limited to 2 u,
- *               as the quotient is limited to 32768, which keeps products below 2^48.
- */
+ *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
+ *               included. Sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, and give a result that fits.
+ *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
+ *               than 2^-18, the definition is used.
+ *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
+ *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values: (F m + 2^14) >> 15 is the
+ *               upper half of (4 m) F, halved with rounding. For d, (F m + 2^16) >> 17 is the upper half of m F, halved
+ *               with rounding. side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768.
+ *               mid = 2 c + ((546 c + 2048) >> 12).
+ *               Columns with larger coefficients are recomputed with the definition.
+ *   scale 1..   Up to u = 16384, the restored value is min(u, v). For larger u, the divisors q are 16385..32768. v is
+ *               limited to 2 u, because the quotient is limited to 32768. This keeps products below 2^48. */
 
 #undef VMAFGPU__ADM_CHUNK
 #define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
 
 typedef struct vmafgpu__adm_taps {
-    vmafgpu__v first[2], second[2]; /* low, high filter: taps 0 and 1, 2 and 3 */
+    vmafgpu__v first[2], second[2]; /* [0] low-pass filter, [1] high-pass filter; `first` holds taps 0 and 1,
+                                       `second` holds taps 2 and 3 */
 } vmafgpu__adm_taps;
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_pair(int a, int b) {
@@ -11167,16 +11234,16 @@ VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_ha
 }
 
 typedef struct vmafgpu__adm_variant_of {
-    int fast, gains;        /* gains: 1 if the gain limit is above 1 */
-    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that the gain may multiply */
+    int fast, gains;        /* gains: 1 if the gain limit exceeds 1 */
+    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that can be multiplied by the gain */
     vmafgpu__v factor[2], limit[2];
 } vmafgpu__adm_variant_of;
 
 typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
     int all_fast, any_gain, any_general;
-    int left, right, chunks;            /* columns for which coefficients are computed, and the number of chunks */
-    vmafgpu__adm_rounding mask[2], den; /* mask: for h and v, for d */
+    int left, right, chunks;            /* columns for which coefficients are computed; number of chunks */
+    vmafgpu__adm_rounding mask[2], den; /* mask: [0] for h and v, [1] for d */
 } vmafgpu__adm_constants;
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
@@ -11190,7 +11257,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         const int square_shift = task->scale || d ? 30 : 29;
         c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
     }
-    /* The denominator rounds squares by a whole unit; this is not used at scale 0. */
+    /* The rounding constant of the square in the denominator is twice as large as usual. At scale 0 it is not used. */
     const int den_square_shift = task->scale == 2 ? 30 : 31;
     c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
     for (int i = 0; i < task->variant_count; i++) {
@@ -11242,7 +11309,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind,
     return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
 }
 
-/* Splits x - 32768 = 65536 h + l, and packs l and h. */
+/* Splits x into h and l such that x - 32768 = 65536 h + l, and packs the two results of each kind. */
 VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
     *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
@@ -11278,8 +11345,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x,
     }
 }
 
-/* Returns the number of filters that the chunk of input columns at x needs. Only rows and columns with coefficients
- * need the high-pass filter. */
+/* Returns the number of filters that are applied to the chunk of input columns at x. The high-pass filter is needed
+ * only in rows and columns for which coefficients are computed. */
 VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
     return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
                ? 2
@@ -11294,10 +11361,11 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* see vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* 32768 because of
+                                                                                  vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* For bytes, mid grey is subtracted from the sums: the taps add up to 46342 and 0. */
+        /* For bytes, mid grey is subtracted from the sums, not from the samples. The taps add up to 46342 and 0. */
         half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
         half[1] = vmafgpu__v_set32(one_half);
     }
@@ -11310,16 +11378,18 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
         rows = narrow;
     }
     for (int x = 0; x < w; x += CHUNK) {
-        /* Rows of a picture have no padding: their last chunk overlaps the previous one. */
+        /* Rows of a picture have no padding. So the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* Prefetch the input rows of the next row of bands: rows are too short for the hardware prefetcher. */
+        /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
+         * are too short. */
         vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
         vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
         vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
     }
 }
 
-/* Splits samples of scales 2 and 3 into 65536 h + l, with h rounded. Interleaves the l and the h of two rows. */
+/* Splits samples of scales 2 and 3 into h and l, with 65536 h + l as the sample and h rounded. The values l of two rows
+ * are interleaved, and so are the values h. */
 VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v half = vmafgpu__v_set32(32768);
     const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
@@ -11386,7 +11456,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
         for (int part = 0; part < (task->scale ? 2 : 1); part++) {
             int16_t *l = line[filter][part];
             const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Padding columns must not contain larger coefficients than a picture can have. */
+            /* Padding columns must not contain coefficients that are larger than those of any picture. */
             for (int i = 0; i < 3; i++)
                 vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
             l[-1] = l[1];
@@ -11397,7 +11467,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
 
 /* ---- horizontal filters ---- */
 
-/* Returns a register of coefficients of scale 0 from column x on, as 32-bit lanes. */
+/* Returns a register of coefficients of scale 0 as 32-bit lanes, starting with column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                         int filter) {
     const int16_t *in = line + 2 * x;
@@ -11413,7 +11483,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, 
                              vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
 }
 
-/* Returns a register of coefficients of scales 1 to 3. The shift is 16 at scale 2, else 15. */
+/* Returns a register of coefficients of scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
                                                    int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
@@ -11460,7 +11530,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift with z = (x^2 + square_half) >> square_shift for 32-bit lanes x. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x are 32-bit lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -11473,7 +11543,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, cons
     return sum;
 }
 
-/* Adds the cubes of words x in 32-bit lanes. Scale 0 needs no shifts. */
+/* Adds the cubes of the words x, which are in 32-bit lanes. At scale 0 there are no shifts. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
     const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
     sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
@@ -11486,13 +11556,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitud
     return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
-/* Partial sums of scale 0 in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+/* Partial sums of scale 0 in 32-bit lanes: [0] sums x (x^2 >> 15), [1] sums x (x^2 & 32767). */
 typedef struct vmafgpu__adm_den_parts {
     vmafgpu__v of[VMAFGPU__BANDS][2];
 } vmafgpu__adm_den_parts;
 
-/* Adds the words of a chunk: to `parts` if they are small, else to `den`. With 16 registers, `parts` costs more than it
- * saves. */
+/* Adds the words of a chunk to `parts` if all of them are small, otherwise to `den`. Instruction sets with 16 registers
+ * do not use `parts`, because that would cost more than it saves. */
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
@@ -11511,7 +11581,7 @@ VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_par
     }
 }
 
-/* Adds `parts` to `den`. Required after eight chunks, as 16 * 4095 * 32767 is the limit of 32 bits. */
+/* Adds `parts` to `den`. This must be done after at most eight chunks, because 16 * 4095 * 32767 is just below 2^31. */
 VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts) {
     const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
     VMAFGPU__UNROLL
@@ -11538,12 +11608,13 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Tests the angle in floats, given sums of products. `apart` is negative if the angle is too large; `uncertainty` is
- * positive if floats cannot decide. */
+/* Compares angles in floats, given the sums of products. `apart` is negative if the angle is too large. `uncertainty`
+ * is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* with the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* the square of dot, with
+                                                                                             the sign of dot */
     const vmafgpu__v far_side =
         vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_sub_f32(near_side, far_side);
@@ -11552,7 +11623,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vma
         vmafgpu__v_and(*apart, magnitude));
 }
 
-/* Tests the angle of packed words, whose 32-bit sums of products are exact. The results are packed too. */
+/* Compares angles for packed words. Their 32-bit sums of products are exact. The results are packed too. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
                                          vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
@@ -11567,7 +11638,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
-/* Recomputes columns with the definition where `rare` is not 0. */
+/* Recomputes the columns in which `rare` is not 0, using the definition. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
                                                  const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
                                                  const vmafgpu__adm_row *row) {
@@ -11582,7 +11653,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     for (int i = 0; i < CHUNK; i++) {
         if (!rare[i])
             continue;
-        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* word i in packed order */
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* column of word i in packed order */
         const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
         uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
         VMAFGPU__UNROLL
@@ -11609,8 +11680,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     }
 }
 
-/* Computes signals and shares of the threshold of a chunk at column x, for one variant. Signals are the magnitudes of
- * the restored [0] and the added [1] part, packed at index `at` of their lines. */
+/* Computes signals and shares of the threshold for one variant, for the chunk at column x. Signals are the magnitudes
+ * of the restored part [0] and of the added part [1]. They are packed and stored at index `at` of their lines. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant, const vmafgpu__adm_variant *definition,
                                          const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
                                          const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v uncertainty, int x, int at,
@@ -11623,7 +11694,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains) /* the gain is at least 1, so the larger value is the right one */
+        if (variant->gains) /* the gain is at least 1, so the result with the gain is at least as large */
             reached = vmafgpu__v_max16(
                 reached,
                 vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
@@ -11711,8 +11782,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *tas
 
 /* ---- a row of scales 1 to 3 ---- */
 
-/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated float quotient is exact or too large by one; the
- * remainder is exact. */
+/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated quotient of floats is exact or too large by one. The
+ * remainder is exact, so its sign shows which. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
 #ifdef vmafgpu__v_div_down_f32
@@ -11724,12 +11795,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 #endif
 }
 
-/* Merges bits n to n + 31 of 64-bit products of even and of odd lanes. */
+/* Combines bits n to n + 31 of the 64-bit products of even lanes and of odd lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
-/* Returns |restored| for equal signs, with u = |o| and v = |t|. u and v are shifted left until bit 30 of u is set. Then
- * the divisor is the rounded upper half of u, and all lanes shift the quotient by the same number of bits. */
+/* Returns the magnitude of the restored part for equal signs, with u = |o| and v = |t|. u and v are shifted left until
+ * bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted by the same number
+ * of bits in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -11747,7 +11819,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vma
     return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
 }
 
-/* Returns negative lanes where the angle is too large. */
+/* Returns a negative value in lanes in which the angle is too large. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, const vmafgpu__v *t) {
     vmafgpu__v f[4], apart, uncertainty;
     VMAFGPU__UNROLL
@@ -11755,8 +11827,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Adding +0 first prevents a dot product of -0 (from two products of -0), whose sign would count as too large an
-     * angle. */
+    /* Without the addition of +0, two products of -0 would give a dot product of -0. Because of its sign, the angle
+     * would count as too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -11779,13 +11851,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
     return apart;
 }
 
-/* Computes signals (weighted magnitudes at these scales) and shares of the threshold, for one variant. */
+/* Computes signals (at these scales, weighted magnitudes) and shares of the threshold for one variant. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
                                           const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
     const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of 64-bit products of even and of odd lanes. Only the upper halves matter. */
+    /* Sums of the 64-bit products of even lanes and of odd lanes. Only the upper halves of the sums are used. */
     vmafgpu__v side[2][2], mid[2][2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -11816,7 +11888,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
             }
         }
     }
-    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, minus one. */
+    /* (c m - 2^31) >> 32 is computed as the upper half of c m + 2^31, minus one. */
     VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
         const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
@@ -11874,8 +11946,9 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears centres
- * there, which may be negative after wrapping. Only the first and the last register have such columns. */
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the
+ * centres there, which wrapping may have made negative. Only the first and the last register contain columns outside
+ * the region. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11922,16 +11995,16 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
 
 /* ---- masked cubes ----
  *
- * About a third of the signals exceed the threshold, too scattered for branches to pay off. Instruction sets with a
- * compress operation first collect these signals for a row.
- */
+ * About a third of the signals exceed the threshold. They are too scattered for branches to be worthwhile. If the
+ * instruction set has a compress operation, these signals are first collected for the whole row. */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: up to this, squares round to 0; for h and v, for d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose square is rounded to 0; [0] for h and v,
+                                               [1] for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of positive lanes, or collects them for later. */
+/* Adds the cubes of all positive lanes, or collects these lanes for later. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -11966,7 +12039,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* not needed inside the region, but must be initialised */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* not used inside the region, but must be initialised */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -12023,7 +12096,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each
+/* Processes rows first..end-1 of the bands of one scale. Writes their low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -12082,11 +12155,12 @@ static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows };
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
+/* ---- on a GPU: for each variant, one launch per scale, in order; then a launch that rounds the row sums ---- */
 
 typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
 
-/* Kernels by form and kind of input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
+/* Kernels are numbered by form and kind of input: scale 0 with one byte or two bytes per sample, then scales 1, 2 and
+ * 3. */
 enum { VMAFGPU__ADM_INPUTS = 5 };
 static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
     { "vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2",
@@ -12105,8 +12179,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums, which must be zero before the first launch of the context;
- * the row kernel clears them again. */
+/* Device memory of one pair. It starts with the row sums. These must be zero before the first launch of the context;
+ * the row kernel sets them to zero again. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12149,8 +12223,8 @@ static int vmafgpu__adm_word_columns(int input) {
     return columns[input];
 }
 
-/* The inner tiles start at the region of the sums (at an even column, as the loader requires), so that few tiles are
- * partly inside. */
+/* Computes the tiles of a scale. The inner tiles start at the first column and row of the region of the sums (at an
+ * even column, which the loader requires), so that few tiles are partly outside the region. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
                                                 int tile_height) {
     vmafgpu__adm_tiles t;
@@ -12188,7 +12262,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
     f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
     f.addends.square[1] = (uint64_t)vmafgpu__half(30);
-    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* rounds by a whole unit */
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* twice the usual rounding constant, as in libvmaf */
     f.addends.weight = (uint64_t)vmafgpu__half(28);
     f.addends.side = (uint64_t)vmafgpu__half(32);
     double limit = 65536;
@@ -12204,13 +12278,13 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
         const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
         limit = limit < plain ? limit : plain;
     }
-    f.plain_limit = (float)(limit * limit * 0.99); /* 1 % covers the rounding of float sums */
+    f.plain_limit = (float)(limit * limit * 0.99); /* the margin of 1 % covers rounding errors of float sums */
     return f;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, except its batch, and the shape. `scratch` is the
- * device memory of the first pair, `lanes` the number of lanes of a warp. Variants after the first reuse the low-pass
- * bands of the first. */
+/* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
+ * the device memory of the first pair, `lanes` is the number of lanes per warp. Variants after the first use the
+ * low-pass bands that the first one has computed. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
     const vmafgpu__adm_variant *variant = &plan->adm[index];
@@ -12262,7 +12336,10 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* after [form][input] */
+enum {
+    VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS
+}; /* number of the row kernel, after
+                                                                                    those of all forms and inputs */
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;

@@ -1790,8 +1790,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be too: clang
- * does not inline a function into a caller whose target lacks an instruction set of the function. */
+/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be
+ * compiled without FMA too: clang does not inline a function into a caller whose target lacks an instruction set
+ * of the function. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1839,8 +1840,7 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 if the shift is
- * 0. */
+/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 without a shift. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
@@ -2093,7 +2093,7 @@ typedef struct vmafgpu__batch {
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__batch;
 
-/* Grid, threads per block, and shared memory of a launch; the last is in bytes. */
+/* Grid of a launch, threads per block, and bytes of shared memory per block. */
 typedef struct vmafgpu__shape {
     uint32_t grid[3], threads, shared;
 } vmafgpu__shape;
@@ -2157,8 +2157,8 @@ typedef struct vmafgpu__surfaces_launch {
 
 /* ---- standalone features ---- */
 
-/* What is summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float. With SQUARES_MOMENTS
- * there are four sums: of a, of b, and of both squares rounded to float. */
+/* The terms that are summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float.
+ * SQUARES_MOMENTS requires four sums: of a, of b, and of both squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2731,8 +2731,7 @@ enum {
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a VIF block reads before its own first column: the reach of the filter, rounded up to a multiple of
- * 4. */
+/* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
 /* Shared memory that a warp of ADM needs, like VMAFGPU__ADM_TILE_WORDS, if each tile is processed by the minimum
@@ -3779,9 +3778,9 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>json                                         reader of JSON text
  * ================================================================================================
- * A reader of JSON text in memory. Nothing is copied: a value is represented by a pointer to its first character,
- * and reading functions return a pointer to what follows. The syntax of the whole text is checked once, before any
- * value is used. */
+ * A reader of JSON text in memory. Nothing is copied: a value is represented by a pointer to its first character, and
+ * functions that read a value return a pointer to the text after it. The syntax of the whole text is checked once,
+ * before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
 #define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit: ensures that every count fits an int and every size a size_t */
@@ -3795,8 +3794,8 @@ typedef struct vmafgpu__json {
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* Iterator over an array or object. `at` points to the rest of the text: at the end, to what follows the array or
- * object. After a failure, `at` is NULL. */
+/* Iterator over an array or object. `at` is the reading position. At the end it points to the text after the array or
+ * object; after a failure it is NULL. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -4584,8 +4583,7 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* Reads a line "coefficient index:value index:value ...". Indices must ascend, starting from 1; omitted values are
- * 0. */
+/* Reads a line "coefficient index:value index:value ...". Indices must ascend from 1 on; omitted values are 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -4755,8 +4753,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
         return 0;
     }
-    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* the parameters are available in the last
-                                                                           pass only */
+    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* only available in the last pass */
     if (fault != NULL)
         vmafgpu__json_fail(json, at, "%s", fault);
     return fault == NULL;
@@ -5222,8 +5219,7 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
     above = vmafgpu__svm_finish(svm, disable_clip, transform, mean + delta);
     below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
-    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* the deviation is multiplied by the slope
-                                                                             of the transform */
+    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* multiplied by the slope of the transform */
     out[VMAFGPU__CI_LOW] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 2.5));
     out[VMAFGPU__CI_HIGH] =
@@ -5701,7 +5697,7 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
 }
 
 /* Finds a variant in a list of *count variants and stores its index. A new variant is appended. `what` is the message
- * for the case that there are too many. */
+ * if there are too many variants. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -5749,14 +5745,14 @@ static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. Shared memory of more than 48 KB must be requested from the driver. */
+/* Threads and shared memory of a block. If a block needs more than 48 KB, this must be requested from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
 
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
-/* What launches depend on: configuration, device, and limits. */
+/* The properties that launches depend on: configuration, device, and limits. */
 typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
@@ -5807,8 +5803,8 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
 /* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
     int words; /* number of 64-bit results per pair, initially zero: sums as integers or doubles */
-    /* Returns what the kernels do not support, for a message, or NULL. The member is NULL if they support
-     * everything. */
+    /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
+     * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
     uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the bytes of scratch memory per
                                                                            pair, which extractors share; may be NULL */
@@ -5817,7 +5813,7 @@ typedef struct vmafgpu__gpu_measured {
     /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
      * expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
-    const char *failure; /* message for the case that recompute() returns -1 */
+    const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
@@ -5825,7 +5821,7 @@ typedef struct vmafgpu__gpu_feature {
      * streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the sequence of ADM
      * kernels is shorter than that of VIF kernels. */
     int stream[2];
-    int starts_clear; /* 1 to zero the scratch memory before the first batch */
+    int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
     const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
                                                                                     NULL if the kernel is not used */
@@ -5917,12 +5913,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum {
-    VMAFGPU__CHAIN_ROWS_KERNEL,
-    VMAFGPU__CHAIN_SUMS_KERNEL,
-    VMAFGPU__CHAIN_KERNELS
-}; /* numbered after other
-                                                                                            kernels */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after all others */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -6175,7 +6166,7 @@ static inline int vmafgpu__atomic_change(int *value, int from, int to) {
 }
 #endif
 
-/* Waits are usually short, so threads poll for tens of microseconds, 200 at most, before they sleep. While they poll,
+/* Waits are usually short, so threads poll for tens of microseconds, at most 200, before they sleep. While they poll,
  * they yield the processor from time to time, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
@@ -6588,8 +6579,8 @@ enum {
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* The input of a piece that consists of units first..end-1: these are units first * times - above .. end * times +
- * below - 1 of another chain. */
+/* The input of a piece that consists of units first..end-1. The input consists of these units of another chain:
+ * first * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
 } vmafgpu__chain_input;
@@ -6628,8 +6619,8 @@ typedef struct vmafgpu__chains {
 } vmafgpu__chains;
 
 /* Divides units into pieces and returns the number of pieces. All pieces except the last have at least `least` units.
- * Each piece contains the units that are left, divided by the number of threads, so that all threads finish at about
- * the same time. The number is even, because VIF processes four rows at once. */
+ * The size of each piece is the number of units that are left, divided by the number of threads, so that all threads
+ * finish at about the same time. Sizes are even, because VIF processes four rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6648,8 +6639,7 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
  * is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* units; an even
-                                                                                                   number */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* units; even */
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -6866,8 +6856,8 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
 }
 
 /* Computes luma in 32-bit arithmetic, for codes of up to 10 bits and bit depths of up to 14. Each coefficient is split
- * into a low and a high part, and the low sum is carried into the high one. This is exact, because floor((s + floor(r /
- * 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+ * into a low and a high part, and the low sum is carried into the high one. This is exact:
+ * floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
 enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
 
 typedef struct vmafgpu__luma_parts {
@@ -6948,7 +6938,7 @@ static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int 
     return numerator < 0 ? -quotient : quotient;
 }
 
-/* Returns the coefficients of a plane, if components have codes from 0 to `one`, and the weights of pixels add up
+/* Returns the coefficients of a plane for components with codes from 0 to `one`, and pixel weights that add up
  * to `taps`. */
 static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
     static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue for
@@ -6963,8 +6953,8 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
     const int64_t denominator = (int64_t)taps * one * rows[plane][3];
     vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* the limit is set by 64-bit arithmetic, or by the
-                                                                     vector code */
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64-bit arithmetic, or by the vector
+                                                                     code */
     p.max = (1 << n) - 1;
     p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
     for (int i = 0; i < 3; i++)
@@ -7137,8 +7127,7 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
-    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* the first column and the
-                                                                                             end */
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* range of columns */
     const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
@@ -7238,10 +7227,11 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 
 /* Red and blue share a 32-bit lane as two 16-bit words, and green has a lane of its own, because the instructions add
  * pairs of products. Coefficients are split into digits of 15 bits: three digits for luma, four for chroma. The highest
- * digit of chroma is signed. The carry from each digit is added to the next higher one, which gives the same result as
- * the scalar code, because floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)). In vector code,
- * components may have at most 10 bits, and their weighted sums at most 14. Half floats exceed this limit, so they are
- * converted by the scalar code. */
+ * digit of chroma is signed. The carry from each digit is added to the next higher one. This gives the same result as
+ * the scalar code:
+ * floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)).
+ * In vector code, components may have at most 10 bits, and their weighted sums at most 14. Half floats exceed this
+ * limit, so they are converted by the scalar code. */
 
 typedef struct vmafgpu__pixels_digits {
     vmafgpu__v rb[4], g[4], bias[4]; /* lowest digit first */
@@ -7549,9 +7539,9 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
 }
 
 /* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535. As in libvmaf, log2(m) is rounded to float first.
- * The result is floor(2048 * log2(m) + 1/2 + 2^-10). The code computes the positions of the steps of this function.
- * They are far enough from integers to give the same table with any libm. Only the host computes the table; devices
- * receive a copy. */
+ * The result is floor(2048 * log2(m) + 1/2 + 2^-10). The code computes where this function steps from one value to the
+ * next. These positions are so far from integers that any libm gives the same table. Only the host computes the table;
+ * devices receive a copy. */
 #ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
@@ -7581,8 +7571,8 @@ VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, 
     return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
 }
 
-/* Computes the gain g of the distortion channel and the unexplained variance v. Requires s1 >= VMAFGPU__VIF_NOISE, s12
- * > 0 and s2 > 0. */
+/* Computes the gain g of the distortion channel and the unexplained variance v. Requires s1 >= VMAFGPU__VIF_NOISE, and
+ * positive s12 and s2. */
 VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
     *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
     const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
@@ -7604,7 +7594,7 @@ enum {
     VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
     /* Matrix form: warps per block. Shared memory and registers limit their number. On devices with less shared memory,
-     * vmafgpu__vif_block() reduces it. */
+     * vmafgpu__vif_block() returns fewer warps. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
     VMAFGPU__VIF_WARPS_PTX = 8, /* warps per block if compiled from PTX, because ptxas may need more registers */
     VMAFGPU__VIF_WARPS_0_12 = 8,
@@ -7674,7 +7664,7 @@ typedef struct vmafgpu__vif_launch {
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
     int32_t variant, first; /* the first variant also computes the sums that all variants share, and the next scale */
-    int32_t images_only;    /* 1 to compute no sums */
+    int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
 
@@ -7769,7 +7759,7 @@ typedef struct vmafgpu__vif_job {
     int distorted_count;
     int wide, scale, bit_depth, w, h;
     int first, end;  /* range of rows: `first` is even, `end` is even or equal to h */
-    int images_only; /* 1 to compute no sums */
+    int images_only; /* if 1, no sums are computed */
     const vmafgpu__plan *plan;
     const uint16_t *log_table; /* unused if log_entries is 0 */
     void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
@@ -8165,9 +8155,10 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
  * Factors are signed, so 16-bit values are stored minus 32768. Since the taps add up to 2^16, this makes the sum of
- * products too small by 2^31. Values of more than 16 bits are summed in halves: sum(t * x) = 2^16 * sum(t * high) +
- * sum(t * low). Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved
- * there and the sums are doubled afterwards. This is exact, because all taps of scale 3 are even. */
+ * products too small by 2^31. Values of more than 16 bits are summed in halves:
+ * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
+ * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
+ * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
 /* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
  * starts on an odd one. In a larger window, `first` is the number of pairs before these. */
@@ -8244,7 +8235,7 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
     return taps;
 }
 
-/* Most samples belong to scales 0 and 1. For these scales the function gets a constant `most`, so that its loops over
+/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops over
  * the pairs of a window, without the first and the last pair, are unrolled. For the other scales `most` is 0 and the
  * loops are not unrolled. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
@@ -8623,8 +8614,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 
 /* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of one, three or five lines at a time, depending on the number of registers. Many independent sums hide
- * the latency of multiplications. */
+/* Weighted sums of up to five lines at a time; fewer if there are few registers. Many independent sums hide the latency
+ * of multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -9254,7 +9245,8 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES &&
                (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs: DOWN has rows for one image only; ACROSS has both digits in the same lane */
+        /* 8 outputs: DOWN fills rows 0..7 for the reference, rows 8..15 for the distorted image; ACROSS has both digits
+         * in one lane */
         const int output =
             which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
@@ -9333,7 +9325,7 @@ typedef struct vmafgpu__vif_call {
     unsigned char *scratch;      /* device memory of the first pair */
     const unsigned char *tables; /* from vmafgpu__gpu_vif_tables() */
     uint32_t *illegal, *claimed; /* as in the launch */
-    int images_only;             /* 1 to compute only the next scale, and no sums */
+    int images_only;             /* if 1, only the next scale is computed, and no sums */
 } vmafgpu__vif_call;
 
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
@@ -10283,8 +10275,9 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share of the masking thresholds
- * of its eight neighbours, and what its share of its own threshold exceeds this by. Shares are summed modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share in the masking threshold
+ * of each of its eight neighbours, and the amount by which its share in its own threshold is larger. Shares are summed
+ * modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -10361,15 +10354,15 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
     /* For d the threshold is shifted left by 12. It must not wrap, so it must be below 2^19. The share `side` is 16/15
-     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. |h| + |v| +
-     * share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is convex
-     * in between. */
+     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. The sum |h|
+     * + |v| + share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is
+     * convex in between. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
 }
 
-/* Returns the largest coefficient of scale 0 up to which the following short cuts are exact:
+/* Returns the largest coefficient of scale 0 up to which the following shortcuts are exact:
  *   - The restored value is the smaller of the two magnitudes (exact up to 16383).
  *   - The share of the centre does not wrap (it wraps if a weighted value is 15360 or more).
  *   - No weighted value is exactly half way between integers, where rounding would depend on the sign. The smallest
@@ -10736,7 +10729,7 @@ typedef struct vmafgpu__adm_work {
     uint16_t *inside;       /* a mask: all bits of a word are set inside the region of the sums; in the order of
                                packed chunks */
     uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS]; /* signals minus thresholds of a row, without those that are not positive */
+    uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
     void *narrow[4];                /* copies of input rows that are narrower than a chunk */
     vmafgpu__adm_lines general;     /* lines of the scalar code; vector code uses this code for some variants */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
@@ -11182,7 +11175,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  * ORDER. This is the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes
  * need not be permuted.
  *
- * Short cuts compared with the shared definitions, and why they are exact:
+ * Shortcuts compared with the shared definitions, and why they are exact:
  *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
  *               included. Sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, and give a result that fits.
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
@@ -11361,8 +11354,7 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* 32768 because of
-                                                                                  vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
         /* For bytes, mid grey is subtracted from the sums, not from the samples. The taps add up to 46342 and 0. */
@@ -11613,8 +11605,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* the square of dot, with
-                                                                                             the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* dot squared, with the
+                                                                                             sign of dot */
     const vmafgpu__v far_side =
         vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_sub_f32(near_side, far_side);
@@ -12159,8 +12151,7 @@ VMAFGPU__COLD
 
 typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
 
-/* Kernels are numbered by form and kind of input: scale 0 with one byte or two bytes per sample, then scales 1, 2 and
- * 3. */
+/* Kernels are numbered by form and kind of input: scale 0 with one or two bytes per sample, then scales 1 to 3. */
 enum { VMAFGPU__ADM_INPUTS = 5 };
 static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
     { "vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2",
@@ -12336,10 +12327,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum {
-    VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS
-}; /* number of the row kernel, after
-                                                                                    those of all forms and inputs */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* numbered after all others */
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;

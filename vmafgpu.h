@@ -1645,7 +1645,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4 /* the lanes pass, for any processor */
+#define VMAFGPU__SCALAR 4 /* only VMAFGPU__PASS_LANES, for any processor */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
 #define VMAFGPU__HAS_X86
@@ -1804,8 +1804,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 enum {
     VMAFGPU__SCALES = 4,
-    VMAFGPU__BANDS = 3,        /* of the ADM wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of option sets that change the sums of a feature */
+    VMAFGPU__BANDS = 3,        /* bands of the ADM wavelet: h, v, d */
+    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of variants of a feature, see >>sums */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -2855,7 +2855,7 @@ enum {
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
     VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
                                                                                          in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* more than the pairs whose motion waits for later frames */
+    VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2868,8 +2868,8 @@ typedef struct vmafgpu__feature vmafgpu__feature;
 /* State of a temporal extractor. It receives one value per frame, in order, and produces the columns that are derived
  * from these values. Positions are counted from the first frame, seeds included. */
 typedef struct vmafgpu__temporal_state {
-    int64_t count;   /* values received */
-    int64_t emitted; /* positions produced */
+    int64_t count;   /* number of values received */
+    int64_t emitted; /* number of positions whose columns were emitted */
     double value[8]; /* the latest values, by position modulo 8 */
     double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
@@ -2890,8 +2890,8 @@ typedef struct vmafgpu__extractor {
     int needs_chroma;            /* the feature uses chroma, always or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
-    char word[32];               /* text of an option whose value is not one of the known words; the option is then
-                                    -1 */
+    char word[32];               /* text of an option whose value is not one of the known words; the value in
+                                    `option` is then -1 */
     const char *given_text;      /* value of a text option, in memory of the caller, without a terminating zero... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
@@ -2929,8 +2929,8 @@ typedef struct vmafgpu__job {
     int detached;                   /* the history is neither used nor changed */
     int64_t position;               /* position of the frame in the clip, seeds included */
     int history;                    /* frames before this one that the backend has processed, 0..2 */
-    int packed[2];                  /* for reference and distorted: 1 if the frame was checked already and is in
-                                       packed form: bytes at 8 bits, otherwise words with samples in the low bits */
+    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
+                                       form, with bytes at 8 bits, otherwise words with samples in the low bits */
     int peer;                       /* frames in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2
                                        previous */
     int is_trusted;                 /* the reference was checked already, in any form */
@@ -2981,7 +2981,7 @@ typedef struct vmafgpu__backend_table {
     void (*keep)(vmafgpu *v);
     /* Makes the stream of the caller wait for all work on earlier positions. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
-    /* Whether an address is in a lent buffer, but not in v->lending. */
+    /* Whether an address is in a lent buffer that is not part of v->lending.memory. */
     int (*owns)(const vmafgpu *v, const void *address);
     /* Checks everything except the pitch of a frame in device memory. If NULL, such frames are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
@@ -3076,7 +3076,7 @@ struct vmafgpu {
     vmafgpu__gpu *gpu;
     vmafgpu__fleet *fleet;        /* if set, used instead of cpu and gpu */
     vmafgpu *whole;               /* the context that this context is a unit of; NULL if it is not a unit */
-    int is_unwanted;              /* the GPU being opened is no longer needed; atomic */
+    int is_unwanted;              /* 1 if the GPU that is being opened is no longer needed; atomic */
     void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; may be NULL */
     int gpu_count;                /* number of GPUs that a driver reported */
     vmafgpu__threads *threads;
@@ -3089,7 +3089,7 @@ struct vmafgpu {
     int has_base;                                 /* 1 if the CPU planes contain the pair of vmafgpu_edit_begin() */
 
     int64_t seeded;                 /* number of frames before the first pair */
-    int64_t pushed;                 /* number of pairs */
+    int64_t pushed;                 /* number of pairs pushed */
     int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
     vmafgpu__lending lending;
     int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if detached */
@@ -3245,8 +3245,7 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* Kept in the single allocation of a parsed model: its reference count, the address of the allocation, and its
- * allocator. */
+/* The part of the allocation of a parsed model that contains its reference count, its address, and its allocator. */
 typedef struct vmafgpu__keeper {
     int users;
     void *start;
@@ -6503,7 +6502,7 @@ static void vmafgpu__speed_source_of(int method, int size, int count, int i, vma
         out->at[0] = nearest < size ? nearest : size - 1;
         out->weight[0] = 1;
     } else if (method == VMAFGPU__SPEED_BILINEAR) {
-        /* At the border, the distance is measured from the reflected sample. */
+        /* At the border, the distance is measured from the mirrored sample. */
         out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
         out->weight[1] = at - (float)out->at[0];
         out->weight[0] = 1 - out->weight[1];
@@ -7646,7 +7645,7 @@ typedef struct vmafgpu__vif_gain {
 
 typedef struct vmafgpu__vif_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
+    unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
     uint64_t input[2];      /* offsets in the scratch memory of the images of this scale: reference, distorted; not
                                used at scale 0 */
@@ -9064,7 +9063,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
     s.job = job;
     s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    /* Means are stored minus 32768. In their sums, words have this offset already, and bytes do not. */
+    /* Means are stored minus 32768. Sums of words include this offset already; sums of bytes do not. */
     const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
     s.halved = halved;
     const uint32_t mean_start =
@@ -9982,7 +9981,7 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: one launch ---- */
 
-/* The forms are as for VIF. Above 12 bits, and on AMD GPUs, only the plain form exists. */
+/* Motion uses the same kernel forms as VIF. Above 12 bits, and on AMD GPUs, only the plain form exists. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_depth) {
     static const char *const names[VMAFGPU__FORMS][3] = {
@@ -10441,7 +10440,7 @@ typedef struct vmafgpu__adm_fast {
 
 typedef struct vmafgpu__adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
+    unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
     uint64_t input[2];      /* offsets in the scratch memory of the low-pass bands of the previous scale: reference,
                                distorted */
@@ -10871,8 +10870,8 @@ static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first
                                                                 lines->band[1][0][x], lines->band[1][1][x]);
 }
 
-/* Computes signals and mask sums of a row for one variant. The numerator has the restored part as signal and the
- * additive impairment as mask. For the impairment, the two are exchanged. */
+/* Computes signals and mask sums of a row for one variant. For the numerator, the signal is the restored part and the
+ * mask is the additive impairment. For the impairment, the two are exchanged. */
 static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
                                    int first, int end, const vmafgpu__adm_row *out) {
     for (int i = 0; i < 2; i++) {
@@ -11988,7 +11987,7 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
 /* ---- masked cubes ----
  *
  * About a third of the signals exceed the threshold. They are too scattered for branches to be worthwhile. If the
- * instruction set has a compress operation, these signals are first collected for the whole row. */
+ * instruction set provides a compress operation, these signals are first collected for the whole row. */
 
 typedef struct vmafgpu__adm_cubes_of {
     vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose square is rounded to 0; [0] for h and v,

@@ -1651,14 +1651,15 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 #ifdef VMAFGPU_KERNELS
 
-/* Kernel sources use only >>arithmetic, >>sums and >>launch of this file. Before they include it, they define the
- * qualifiers of functions and tables on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
+/* Kernel sources use only the sections >>arithmetic, >>sums and >>launch. Before they include this file, they define
+ * the qualifiers that functions and tables need on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
 #else
 
-/* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
+/* -ffast-math reassociates, divides by reciprocals and flushes denormals. All of these change scores, and no pragma
+ * disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; compile VMAFGPU_IMPLEMENTATION without them"
 #endif
@@ -1672,7 +1673,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#define VMAFGPU__NO_ATOMICS /* atomic operations of this compiler are not known */
+#define VMAFGPU__NO_ATOMICS /* the atomic operations of this compiler are unknown */
 #ifndef VMAFGPU_NO_THREADS
 #error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
@@ -1685,8 +1686,9 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Declarations of windows.h that the code needs, because the program may or may not include windows.h. For old systems
- * windows.h hides some of them. The MinGW header omits dllimport in places. */
+/* Declarations from windows.h that the code needs. They are repeated here because the program may not include
+ * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header omits dllimport
+ * in places. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1716,17 +1718,18 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <sched.h>
 #endif
 
-/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the compiler target supports it. */
+/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the target of the compiler supports it. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4 /* the lanes pass, for any processor */
+#define VMAFGPU__SCALAR 4 /* only VMAFGPU__PASS_LANES, for any processor */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare only what is enabled */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare intrinsics only for enabled
+                                                           instruction sets */
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1734,14 +1737,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <arm_neon.h>
 #endif
 #endif
-/* RCPSS, the reciprocal estimate of x86: see vmafgpu_reciprocal. All x86 compilers with SSE provide it. */
+/* RCPSS, the reciprocal estimate of x86; see vmafgpu_reciprocal. All x86 compilers provide it if SSE is enabled. */
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require a function with all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics require that the function enables all features of the command line, see >>levels */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 has no other builtins for this */
+#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 provides no other builtin for this */
 #define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
 #define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
 #else
@@ -1763,10 +1766,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
- * implementation, where the setting of the caller is restored. The parts of -ffast-math that have options of their own
- * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own
- * pragma unless floating-point exceptions are observable, which only some targets support. */
+/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled up to the end of the
+ * implementation, where the setting of the caller is restored. The parts of -ffast-math that can be disabled one by one
+ * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang ignores its own pragma and
+ * contracts, unless floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1781,7 +1784,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #pragma fp_contract(off)
 #endif
 
-/* The code uses C casts, some of which are redundant in C++, and converts float to double implicitly. */
+/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -1793,8 +1796,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* Encloses code that runs once per context, or whose cost does not depend on the frame size. It is compiled with less
- * optimisation, which saves most of the compile time. */
+/* Enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed code is
+ * compiled with less optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define VMAFGPU__COLD     _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -1807,11 +1810,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Prevents inlining. Used for functions that process a row or a chunk, because compilers need much longer for one huge
- * function, and for functions with large stack frames, which would otherwise add up in the caller. */
+/* Prevents inlining. It is used for functions that process a row or a chunk, because compilers need much longer for one
+ * huge function. It is also used for functions with large stack frames, which would otherwise add up in the caller. */
 #define VMAFGPU__NOINLINE __attribute__((noinline))
 #define VMAFGPU__UNUSED   __attribute__((unused))
-/* Without a volatile statement, GCC removes calls of a function that only prefetches. */
+/* If a function only prefetches and contains no volatile statement, GCC removes the calls to it. */
 #define VMAFGPU__PREFETCH(p) \
     do { \
         __builtin_prefetch(p); \
@@ -1833,7 +1836,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__RESTRICT
 #endif
 
-/* A table entry of a feature; NULL if GPU code is compiled out. */
+/* Table entry of a feature: its GPU functions, or NULL if GPU code is compiled out. */
 #ifdef VMAFGPU_NO_GPU
 #define VMAFGPU__IF_GPU(x) NULL
 #else
@@ -1845,7 +1848,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU_NO_EDITS
 #endif
 
-/* A field in a row of a table. C checks the name; C++11 cannot, so rows list all fields in order. */
+/* One field in a row of a table. C checks the name. C++11 cannot, so each row lists all fields in order. */
 #ifdef __cplusplus
 #define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
@@ -1857,15 +1860,16 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* ================================================================================================
  * >>arithmetic                                   per-sample arithmetic of all backends
  * ================================================================================================
- * Values are integers unless their type is float or double. `>>` of a negative number is arithmetic on all supported
- * compilers.
+ * Variables and parameters are integers unless their type is float or double. All supported compilers implement `>>` of
+ * a negative number as an arithmetic shift.
  */
 #ifndef VMAFGPU__FN
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
- * function into a caller whose target lacks one of its instruction sets. */
+/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be
+ * compiled without FMA too: clang does not inline a function into a caller whose target lacks an instruction set
+ * of the function. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1877,8 +1881,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 enum {
     VMAFGPU__SCALES = 4,
-    VMAFGPU__BANDS = 3,        /* of the ADM wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of option sets that change the sums of a feature */
+    VMAFGPU__BANDS = 3,        /* bands of the ADM wavelet: h, v, d */
+    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of variants of a feature, see >>sums */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1913,18 +1917,18 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns half of the unit of a right shift by `shift`, for rounding; 0 if the shift is 0. */
+/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 without a shift. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
 
-/* Border rule of VIF and motion, and of the wavelet at the left and top: reflect without repeating the edge sample. */
+/* Border rule of VIF and motion, and of the wavelet at the left and top: mirrors without repeating the edge sample. */
 VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
     return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
 }
 
-/* Border rule of ADM: reflect at the left and top; at the right and bottom, reflect and repeat the edge sample. A
- * single row or column is its own neighbour. */
+/* Border rule of ADM: mirrors without repeating the edge sample at the left and top, and with repeating it at the right
+ * and bottom. A single row or column is its own neighbour. */
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
@@ -1934,12 +1938,12 @@ VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Converts motion2 to motion3, without the moving average. */
+/* Converts motion2 to motion3, except for the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* Returns the width or height of the bands at a wavelet scale, from that of the frame. */
+/* Returns the width or height of the bands at a wavelet scale, given that of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
@@ -1947,13 +1951,13 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, the same on every backend: unfused +, - and *; the error is at most 0.51 ulp ---- */
+/* ---- log2 of a double, equal on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a short factor that
- * scales the interval to near 1, and minus the logarithm of the factor as a sum of two parts, the first in units of
- * 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor with few bits
+ * that scales the interval to near 1, and the negated logarithm of this factor as a sum of two parts. The first part is
+ * a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -1991,7 +1995,7 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
 };
 /* clang-format on */
 
-/* Conversions between double or float and their bits. Device code defines its own. */
+/* Convert a double or float to its bits, and bits to a double or float. Device code defines its own versions. */
 #ifndef VMAFGPU__BITS_OF
 #define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
 #define VMAFGPU__MAGNITUDE(v)   fabsf(v)
@@ -2026,9 +2030,9 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 
 /* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
- * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. Factors are cut to 26 bits, so that their products are
- * exact; the sums of the remainders are exact too. Special values are selected at the end, so that several logarithms
- * can overlap. */
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. In the leading products, both operands have at most 26
+ * bits, so that these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
+ * values are selected at the end, so that the computations of several logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08; /* their sum: 1 / ln(2) */
@@ -2064,10 +2068,11 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf of non-negative numbers, equal to the GNU C library since 2.28 and Arm's optimized-routines ---- */
+/* ---- powf for non-negative numbers, equal to powf of glibc 2.28 and later, and of Arm's optimized-routines ---- */
 
-/* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
- * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
+/* One row per sixteenth of the range of significands, which starts at 0.69921875. A row contains a factor that scales
+ * these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
+ * 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.398907162146528, -0.48430022186289673 },  { 1.3403141896637998, -0.42257122959194704 },
     { 1.286432210124115, -0.3633754347673556 },   { 1.2367150214269895, -0.30651309567405577 },
@@ -2079,7 +2084,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence). */
+/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence as
+ * powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2090,8 +2096,9 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
-/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. The result is not always
- * correctly rounded, so no other implementation can replace it. Contraction of sums and products changes no result. */
+/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once to float. The result is not
+ * always correctly rounded, so this function cannot be replaced by another implementation. Contraction of sums and
+ * products does not change the result. */
 VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const uint64_t *roots) {
     const double wide = x, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     const uint64_t bits = VMAFGPU__BITS_OF(wide), offset = bits - (uint64_t)0x3fe6600000000000u;
@@ -2109,7 +2116,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum has the value 1/32 */
+    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum is worth 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -2120,33 +2127,34 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 /* ================================================================================================
  * >>launch                                       arguments of GPU kernels
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes, relative to the
- * top row, and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
- * The size of shared memory is computed here, in bytes: the host requests it, and each kernel asserts that its own
- * layout has this size.
+ * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes; they start from
+ * the top row and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
+ * The size of shared memory is computed here, in bytes: the host requests that size, and each kernel asserts that its
+ * own layout has the same size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
- * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
- * above. Frames in another form are imported into packed planes first. */
+/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16 bytes, and rows
+ * consist of whole 4-byte words. Samples are in the low bits and fit the bit depth. They have one byte if the bit depth
+ * is 8, and two bytes if it is higher. Frames in any other form are first imported into packed planes. */
 typedef struct vmafgpu__gpu_pair {
-    const void *reference, *distorted; /* distorted NULL: compute motion only */
-    const void *before[2];             /* the previous reference and the one before it; NULL if missing or not needed */
+    const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
+    const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
+                                          needed */
     int32_t reference_pitch, distorted_pitch;
     int32_t before_pitch[2];
 } vmafgpu__gpu_pair;
 
-/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. All planes have
- * the same bytes per sample, distance of samples and position of their bits. */
+/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. In all planes,
+ * samples have the same size, the same distance, and the same bit position. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
 } vmafgpu__gpu_chroma;
 
-/* Earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and the
- * previous distorted frame, packed. NULL if a frame does not exist or is not needed. */
+/* Parts of earlier frames that a pair needs in addition: chroma of the previous reference, in the layout of the caller,
+ * and the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
     int64_t chroma_pitch[2];
@@ -2157,27 +2165,28 @@ typedef struct vmafgpu__gpu_past {
 typedef struct vmafgpu__batch {
     struct vmafgpu__sums *sums; /* [pairs], zeroed before the first launch */
     int32_t pairs;
-    int32_t width, height; /* luma */
+    int32_t width, height; /* of luma */
     int32_t bit_depth;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__batch;
 
-/* Grid, threads per block, and shared memory of a launch in bytes. */
+/* Grid of a launch, threads per block, and bytes of shared memory per block. */
 typedef struct vmafgpu__shape {
     uint32_t grid[3], threads, shared;
 } vmafgpu__shape;
 
-/* Planes to read before the batch, to pack them, to check their samples, or both. One block covers 8 rows. */
+/* Planes that are read before the batch is launched: to pack them, to check their samples, or both. One block
+ * processes 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL: check only */
+    void *target; /* NULL: check the samples only */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
-    int32_t shift;        /* right shift of samples that are in the high bits */
-    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0
-                                               disables the check */
+    int32_t shift;        /* right shift for samples that are in the high bits */
+    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; if 0, samples are
+                             not checked */
     int32_t pair;
 } vmafgpu__import_item;
 
@@ -2196,24 +2205,25 @@ enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXEL
 typedef struct vmafgpu__pixels_item {
     uint64_t source; /* an address or a surface handle */
     int64_t source_pitch;
-    void *luma;      /* packed */
+    void *luma;      /* in packed form */
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, indexed by the bits of a half float up to infinity. Negative values and NaN use entry 0. */
+/* Size of a transfer table, which is indexed by the bits of a half float, up to those of infinity. Negative values and
+ * NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes item z of either. A thread
- * copies 16 bytes in each of PIXELS_ROWS rows. */
+/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Along z, the first luma_count
+ * blocks copy luma items, the remaining ones chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
     void *target; /* aligned to 16 bytes */
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t row, height, pitch; /* bytes to copy per row, rows, bytes between rows of the target */
-    int32_t shift;              /* each word is shifted right by this... */
-    uint32_t mask;              /* ...and masked */
+    int32_t row, height, pitch; /* bytes to copy per row; number of rows; bytes between the rows of the target */
+    int32_t shift;              /* each word is shifted right by this number... */
+    uint32_t mask;              /* ...and then masked with this */
 } vmafgpu__surface_plane;
 
 typedef struct vmafgpu__surfaces_launch {
@@ -2224,8 +2234,8 @@ typedef struct vmafgpu__surfaces_launch {
 
 /* ---- standalone features ---- */
 
-/* The terms that are summed, for samples a and b of two planes: (a - b)^2; (a - b)^2 rounded to float; or for
- * SQUARES_MOMENTS a, b, and both squares rounded to float. */
+/* The terms that are summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float.
+ * SQUARES_MOMENTS requires four sums: of a, of b, and of both squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2235,25 +2245,25 @@ enum {
     VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
 };
 
-/* Block y processes a plane, block x a group of its rows. */
+/* Block y processes one plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t *words;    /* of the first pair: one sum per plane, or all sums of luma */
+    int64_t *words;    /* results of the first pair: one sum per plane, or all sums of luma */
     uint32_t *illegal; /* [pairs] */
     int32_t word_stride, kind;
     int32_t width[2], height[2];              /* luma, chroma */
-    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes between chroma samples */
+    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes from one chroma sample to the next */
     uint32_t mask;                            /* bits of a chroma word that must be 0 */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* Planes of floats: each row is summed from left to right, then the row sums are added from top to bottom. Offsets are
- * in bytes from the scratch memory of a pair. */
+/* Planes of float terms. Each row is summed from left to right, then the row sums are added from top to bottom. Offsets
+ * are in bytes, from the start of the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
-    int32_t pitch; /* in floats, a multiple of the columns of a tile */
+    int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* block x of the first rows; a block is one warp, and each lane sums one row */
+    int32_t first; /* block x for the first rows of the plane; a block is one warp, and each lane sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2267,33 +2277,33 @@ VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
 }
 
 typedef struct vmafgpu__chains_launch {
-    const unsigned char *scratch; /* of the first pair */
+    const unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: one sum per plane */
+    double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride, count;
     uint32_t pairs; /* bit mask of the pairs that have such planes */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
-/* Planes of non-negative terms that are summed strictly in order. Terms are stored in groups: the first terms of all
- * groups are adjacent, then the second terms, and so on. Block x processes a plane. */
+/* Planes of non-negative terms that are added strictly in order. Terms are stored in groups. In memory, the first terms
+ * of all groups come first, then the second terms of all groups, and so on. Block x processes one plane. */
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
-    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* words of each warp */
+    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* in bytes */
 };
 
 typedef struct vmafgpu__sequence_launch {
-    const unsigned char *scratch; /* of the first pair */
+    const unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: one sum per plane */
+    double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride;
     uint32_t pairs; /* bit mask of the pairs that have such planes */
-    int32_t before; /* groups that the sum contains already; 0 to start from 0 */
+    int32_t before; /* number of groups that the sum already includes; 0 to start from 0 */
     struct {
         uint64_t terms;
         int32_t groups, pitch;
-    } plane[3]; /* pitch: floats between terms of a group */
+    } plane[3]; /* pitch: number of floats between the terms of a group */
 } vmafgpu__sequence_launch;
 
 /* ---- launch structs of the features ---- */
@@ -2304,23 +2314,23 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>sums                                         results of a frame pair
  * ================================================================================================
- * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
- * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
+ * A variant is a set of option values that changes the sums; weights and clips create no variants. The feature chapters
+ * define the members. Standalone features are not listed here: each produces vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
-    int64_t motion[2]; /* against the previous frame and the one before it */
+    int64_t motion[2]; /* compared with the previous reference, and with the one before that */
     vmafgpu__vif_sums vif[VMAFGPU__SCALES];
     vmafgpu__adm_sums adm[VMAFGPU__SCALES];
     vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
     vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
-/* The work that a context requests from its backend; fixed at open. */
+/* The work that a context requests from its backend. It is fixed at open. */
 typedef struct vmafgpu__plan {
     int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0; /* its sums are not needed */
+    int vif_skips_scale_0; /* the sums of scale 0 are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2346,23 +2356,25 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this scale.
- * size: of the frame. */
+/* Returns the range of samples that change at the next scale of VIF if the samples in `changed` change at this scale.
+ * `size` is the width or height of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
                                  size >> (scale + 1));
 }
 
-/* Returns the range of wavelet coefficients, of `size` in total, that change if the samples `changed` change. */
+/* Returns the range of wavelet coefficients that change if the samples in `changed` change. There are `size`
+ * coefficients. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* Layout of the result of an edit on a GPU. It is a record of 64-bit words: the changes of the sums, then whether a
- * sample exceeds the bit depth. The smooth changes (see below) follow the records of a batch. */
+/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums,
+ * then a word that is nonzero if a sample exceeds the bit depth. The smooth changes (see below) follow all records
+ * of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* variant vif_variants: the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants: the flat noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2376,8 +2388,9 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
     return vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
 }
 
-/* The smooth prediction: a prediction from sums without the roundings to float, by which edits are compared. It uses +,
- * -, *, / and no library functions, so the result is the same on every backend. Devices define how to access memory. */
+/* The smooth prediction. It is computed from the sums like a score, but without rounding to float, and is used to
+ * compare edits. The code uses only +, -, * and /, and no library functions, so the result is the same on every
+ * backend. Device code defines how memory is accessed. */
 #ifndef VMAFGPU__FETCH
 #define VMAFGPU__FETCH(p)    (*(p))
 #define VMAFGPU__STORE(p, v) (*(p) = (v))
@@ -2399,14 +2412,14 @@ typedef struct vmafgpu__smooth_vif {
 
 typedef struct vmafgpu__smooth_adm {
     double unit[VMAFGPU__SCALES][VMAFGPU__BANDS]; /* factor of the sums of cubes; 0 if the scale is skipped */
-    double noise[VMAFGPU__SCALES];                /* of all three bands */
+    double noise[VMAFGPU__SCALES];                /* total of all three bands */
     double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
-/* Describes how a model input that is a column of motion is computed for a live pair. */
+/* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
     int32_t window; /* 0 if the input is not motion */
@@ -2414,15 +2427,15 @@ typedef struct vmafgpu__smooth_motion {
 } vmafgpu__smooth_motion;
 
 typedef struct vmafgpu__smooth_input {
-    double known; /* value of an input that the sums do not change */
+    double known; /* value of an input that does not depend on the changing sums */
     double slope, intercept;
-    int32_t kind, extractor, place; /* place: index of the column in the extractor */
-    int32_t is_shown;               /* the extractor is the one whose sums vmafgpu_edit_sums reports */
+    int32_t kind, extractor, place; /* place: index of the column among those of the extractor */
+    int32_t is_shown;               /* 1 if vmafgpu_edit_sums reports the sums of this extractor */
     vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* recomputed for each base, like all members that depend on it */
+    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* like all members that depend on the base, recomputed for each base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2430,7 +2443,7 @@ typedef struct vmafgpu__smooth {
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
     double gamma, rho, slope, intercept; /* of the model output */
-    double prediction;                   /* of the base */
+    double prediction;                   /* smooth prediction of the base */
 } vmafgpu__smooth;
 
 /* Returns e^x for x <= 0, accurate to a few units in the last place. */
@@ -2457,7 +2470,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Returns the cube root; NaN if the sum has overflowed. */
+/* Returns the cube root; NaN for a negative sum, which indicates an overflow. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2469,12 +2482,12 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* Returns a sum of the base, plus its change unless `change` is NULL. */
+/* Returns a sum of the base. If `change` is not NULL, the change of this sum is added. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) differs from the others. */
+/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) is computed differently. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2493,7 +2506,8 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Computes the members that depend on the base, from its sums. history: frames before a live pair; otherwise -1. */
+/* Computes the members that depend on the base from the sums of the base. `history` is the number of frames before a
+ * live pair, or -1 for other pairs. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
@@ -2578,7 +2592,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
                 has_aim);
         }
         const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
-        out.scale0 = k == 0 ? score : out.scale0; /* no array: it would not stay in registers */
+        out.scale0 = k == 0 ? score : out.scale0; /* not an array, which compilers would not keep in registers */
         out.scale1 = k == 1 ? score : out.scale1;
         out.scale2 = k == 2 ? score : out.scale2;
         out.scale3 = k == 3 ? score : out.scale3;
@@ -2591,7 +2605,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
-/* Writes the inputs of the model before normalisation, `stride` apart. */
+/* Writes the model inputs before normalisation. In `x` they are `stride` elements apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
     for (int i = 0; i < inputs; i++) {
@@ -2621,7 +2635,7 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
-/* Returns the kernel function of a support vector, for normalised inputs that are `stride` apart. */
+/* Returns the value of the kernel function for a support vector. The normalised inputs are `stride` elements apart. */
 VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
     double distance = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2631,8 +2645,8 @@ VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int input
     return vmafgpu__smooth_exp(-gamma * distance);
 }
 
-/* Returns the prediction before transform and clip. Normalises the inputs x in place; the last arguments are the
- * support vectors. */
+/* Returns the prediction before transform and clip. The inputs x are normalised in place. The last three arguments
+ * describe the support vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
@@ -2657,7 +2671,8 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Returns the factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
+/* Returns the factor by which the cube roots of scale k contribute to an ADM column: those of the numerators, or of the
+ * impairments if of_aim is set. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2675,7 +2690,8 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
-/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives by the model inputs. */
+/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives of the prediction with
+ * respect to the model inputs. */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
@@ -2711,22 +2727,23 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes the remaining
- * ones. */
+/* Returns the range of samples at scale `shift` that belong to block k of `count`. The last block also includes all
+ * samples after it. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
     return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit),
                                  k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit), samples);
 }
 
-/* Returns how much sum k of a block is below the ideal. Unsigned, because cubes of 16-bit samples may overflow. */
+/* Returns how far sum k of a block is below the ideal. The subtraction is unsigned, because cubes of 16-bit samples
+ * may overflow. */
 VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Returns the score that a block loses: the change of the prediction, to first order, if the block were equal to the
- * reference. slopes: derivatives by the sums. is: sums of the block. ideal: sums of the block if it were equal to the
- * reference. unit: factor of the cubes, per scale. */
+/* Returns how much a block lowers the score: by how much the prediction would change, to first order, if the block were
+ * equal to the reference. slopes: derivatives with respect to the sums. is: sums of the block. ideal: sums that the
+ * block would have if it were equal to the reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2744,8 +2761,9 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     return share;
 }
 
-/* An edit for kernels. Its samples are packed, without gaps between rows. They are stored `place` bytes after those of
- * the first edit. source: address in the format of the caller if the samples are on the device, otherwise NULL. */
+/* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
+ * samples of the first edit. If the samples are on the device, source is their address, and they are in the format of
+ * the caller; otherwise source is NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2753,8 +2771,8 @@ typedef struct vmafgpu__gpu_edit {
     int64_t pitch;
 } vmafgpu__gpu_edit;
 
-/* Edits of one launch. Each has scratch memory for its changes: pictures of VIF scales 1 to 3, and the inputs of ADM
- * scales 1 to 3. */
+/* The edits of one launch. Each edit has scratch memory for what it changes: the pictures of VIF scales 1 to 3, and the
+ * ADM inputs of scales 1 to 3. */
 typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
@@ -2768,20 +2786,20 @@ typedef struct vmafgpu__edit_batch {
     int32_t count;
     int32_t vif_variants, adm_variants;
     int32_t width, height; /* of the frame */
-    int32_t sample_bytes;  /* of packed samples */
+    int32_t sample_bytes;  /* bytes of a packed sample */
 } vmafgpu__edit_batch;
 
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256,
-    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that a block covers */
+    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that one block writes */
     VMAFGPU__EDIT_VIF_THREADS = 128,
-    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum columns of a VIF block */
-    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum rows */
+    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum number of columns of a VIF block */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum number of rows */
     VMAFGPU__BASE_VIF_WIDTH = 36,
     VMAFGPU__BASE_VIF_HEIGHT = 32, /* for the base, with more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
-    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes that share an edit, or some of its rows */
+    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes for an edit, or for a strip of its rows */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28,
     VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16,
     VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
@@ -2790,52 +2808,54 @@ enum {
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a VIF block reads before its own ones: the reach of the filters, in multiples of 4. */
+/* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Shared memory of a warp of ADM, like VMAFGPU__ADM_TILE_WORDS, for tiles with the minimum number of lanes. */
+/* Shared memory that a warp of ADM needs, like VMAFGPU__ADM_TILE_WORDS, if each tile is processed by the minimum
+ * number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* Converts samples on the device to packed form and checks them. */
+/* Converts edit samples that are on the device to packed form, and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
     int32_t source_bytes, shift;
     uint32_t illegal; /* bits that must be 0 in a word */
 } vmafgpu__edit_import_launch;
 
-/* Writes edits to the plane, in order. */
+/* Writes the samples of edits to the plane, in the order of the edits. */
 typedef struct vmafgpu__edit_patch_launch {
     vmafgpu__edit_batch edits;
     unsigned char *plane;
     int64_t pitch;
 } vmafgpu__edit_patch_launch;
 
-/* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
- * reference compared with itself. */
+/* Sums of `count` blocks of a map, starting with block `first`. Each block has [2][VMAFGPU__SLOPES] sums: those of the
+ * picture, and those of the reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
     int64_t *sums; /* zeroed before the launch */
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant. The launch computes how edits change the sums, or the contribution of each sample of the
- * base to the sums. Contributions are stored, or summed by blocks of a map. */
+/* One VIF scale of one variant. The launch computes either how edits change the sums, or how much each sample of the
+ * base contributes to the sums. These contributions are stored, or added up for each block of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms;                  /* per sample, in planes: variants, noise, reference mean and variance */
-    int32_t tile_width, tile_height; /* of a block: multiples of 4 and of 8 */
-    int32_t stride, unused;          /* stride: in shared memory */
+    int32_t *terms;                  /* one value per sample, in planes: variants, noise, reference mean, reference
+                                        variance */
+    int32_t tile_width, tile_height; /* size of the tile of a block: multiples of 4 (width) and 8 (height) */
+    int32_t stride, unused;          /* stride: row length in shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. `lanes` lanes process a strip of rows, and an edit has `strips` strips. A warp processes the
- * base. */
+/* One ADM scale of one variant. For edits, `lanes` lanes process a strip of rows, and each edit has `strips` strips.
+ * For the base, a whole warp processes a tile. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
-    const int64_t *rows; /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
-    int64_t *cubes;      /* the cubes that `rows` sums: [2 * VMAFGPU__BANDS][h][w] */
+    const int64_t *rows; /* row sums of the base before rounding: [2 * VMAFGPU__BANDS][h] */
+    int64_t *cubes;      /* the cubes that are summed in `rows`: [2 * VMAFGPU__BANDS][h][w] */
     int32_t count;       /* for the base: tiles per row */
     int32_t strips, variant;
     int32_t lanes; /* a power of two */
@@ -2854,10 +2874,10 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them works */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
+    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
+    VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
 };
 
 /* Prepares the smooth prediction from the sums of a scored pair. */
@@ -2867,7 +2887,7 @@ typedef struct vmafgpu__map_finalise_launch {
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
-/* Computes the derivatives of that prediction with respect to the sums. */
+/* Computes the derivatives of the smooth prediction with respect to the sums. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
@@ -2880,12 +2900,12 @@ typedef struct vmafgpu__map_block {
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
-/* Computes the share of each block. */
+/* Computes the share of each block in the lost score. */
 typedef struct vmafgpu__map_launch {
     vmafgpu__map_blocks map;
     const double *slopes;
-    vmafgpu__map_block *out; /* or NULL; starts with block `first` */
-    float *shares;           /* or NULL; starts with block `first` */
+    vmafgpu__map_block *out; /* NULL if not requested; starts with block `first` */
+    float *shares;           /* NULL if not requested; starts with block `first` */
     double unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
@@ -2907,11 +2927,12 @@ enum {
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
     VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
-    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
-    VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
+    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
+    VMAFGPU__MAX_QUEUE = 8,      /* batches that a GPU may have in flight */
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds all pairs in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* more than the pairs whose motion waits for later frames */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
+                                                                                         in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2921,16 +2942,16 @@ enum {
 
 typedef struct vmafgpu__feature vmafgpu__feature;
 
-/* State of a temporal extractor, which receives one value per frame in order and produces the columns derived from
- * them. Positions count from the first frame, seeds included. */
+/* State of a temporal extractor. It receives one value per frame, in order, and produces the columns that are derived
+ * from these values. Positions are counted from the first frame, seeds included. */
 typedef struct vmafgpu__temporal_state {
-    int64_t count;   /* values received */
-    int64_t emitted; /* positions produced */
+    int64_t count;   /* number of values received */
+    int64_t emitted; /* number of positions whose columns were emitted */
     double value[8]; /* the latest values, by position modulo 8 */
     double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
-/* Result of a standalone feature: an integer sum, or a float value as libvmaf computes it. */
+/* One result of a standalone feature: an integer sum, or a floating-point value computed as in libvmaf. */
 typedef union vmafgpu__value {
     uint64_t whole;
     double real;
@@ -2941,19 +2962,20 @@ typedef struct vmafgpu__extractor {
     const vmafgpu__feature *feature;
     double option[VMAFGPU__MAX_OPTIONS];
     char suffix[VMAFGPU__NAME_SIZE];
-    int columns[VMAFGPU__TURNS]; /* the first column of each turn, see vmafgpu__column.turn */
-    int variant;                 /* index in the sums of the backend */
-    int needs_chroma;            /* for its feature, or because of its options */
+    int columns[VMAFGPU__TURNS]; /* index of the first column of each turn, see vmafgpu__column.turn */
+    int variant;                 /* index of its variant in the sums of the backend */
+    int needs_chroma;            /* the feature uses chroma, always or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
-    char word[32];               /* text of an option that is none of its known words; its value is -1 then */
-    const char *given_text;      /* value of a text option, in memory of the caller, not terminated... */
+    char word[32];               /* text of an option whose value is not one of the known words; the value in
+                                    `option` is then -1 */
+    const char *given_text;      /* value of a text option, in memory of the caller, without a terminating zero... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
-    void *state; /* state of a standalone feature from open to close, initially zero */
+    void *state; /* state of a standalone feature; zeroed at open, kept until close */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                  /* input of its aggregates */
+    } whole_clip;                  /* input for its aggregates */
     float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: h and v, d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
@@ -2963,10 +2985,10 @@ typedef struct vmafgpu__model_use {
     int disable_clip;
     int transform; /* a vmafgpu__transform */
     char name[VMAFGPU__NAME_SIZE];
-    int *inputs; /* per SVM and feature, the column to read */
+    int *inputs; /* for each SVM and each of its features, the column to read */
     int input_count;
     int column;
-    int more_columns; /* first column of the other outputs of a bootstrap model */
+    int more_columns; /* first column of the additional outputs of a bootstrap model */
 } vmafgpu__model_use;
 
 /* A map that the caller requested for the next pair. */
@@ -2977,76 +2999,81 @@ typedef struct vmafgpu__wanted_map {
 
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
-    const vmafgpu_frame *distorted; /* NULL: compute motion only */
-    int count;                      /* distorted frames: 0 or 1; single() accepts more */
-    int skipped;                    /* config.subsample skips the pair: only every_pair features are computed */
-    const vmafgpu_frame *previous;  /* replaces the history, which does not change */
+    const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
+    int count;                      /* number of distorted frames: 0 or 1; single() accepts more */
+    int skipped;                    /* config.subsample skips the pair: only features with every_pair are computed */
+    const vmafgpu_frame *previous;  /* replaces the previous frame from the history, which does not change */
     int detached;                   /* the history is neither used nor changed */
-    int64_t position;               /* of a frame of the clip, seeds included */
+    int64_t position;               /* position of the frame in the clip, seeds included */
     int history;                    /* frames before this one that the backend has processed, 0..2 */
-    int packed[2];                  /* reference and distorted are checked already and in packed form: bytes at 8 bits,
-                                       otherwise words with samples in the low bits */
-    int peer;                       /* in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2 previous */
-    int is_trusted;                 /* the reference was checked, in any form */
-    vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_request_map() */
+    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
+                                       form, with bytes at 8 bits, otherwise words with samples in the low bits */
+    int peer;                       /* frames in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2
+                                       previous */
+    int is_trusted;                 /* the reference was checked already, in any form */
+    vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
-/* How collect() waits for sums: NO_WAIT polls only if success is likely, LOOK polls, WAIT blocks. */
+/* How collect() waits for sums. NO_WAIT polls, but only if success is likely; LOOK always polls; WAIT blocks. */
 typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
 /* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend; /* the backend that scores now: "cpu" if a GPU has failed */
+    const char *backend; /* the backend in use: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t self_test_sum;
     size_t device_memory;
-    size_t memory; /* host memory of the units of a fleet; v->memory counts that of the context */
+    size_t memory; /* host memory of the units of a fleet; v->memory counts the memory of the context itself */
 } vmafgpu__description;
 
-/* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
- * this. */
+/* Functions of a backend. Members after map_memory may be NULL if the backend does not support them; callers
+ * check for NULL. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Returns the position before which all pairs must be collected to submit `position`, or to lend it if is_lent. */
+    /* Returns a position. All pairs before it must be collected before `position` can be submitted (or lent, if
+     * is_lent is set). */
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
-    /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
+    /* Returns the lent buffers for a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
-    /* Whether submit() would not block once needs() is satisfied. */
+    /* Whether submit() would not block, provided that the pairs required by needs() are collected. */
     int (*is_free)(vmafgpu *v, int64_t position);
-    /* Accepts a pair, or fails with an error and accepts nothing. */
+    /* Accepts a pair. On failure, returns an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
-    /* Returns the sums of the oldest uncollected pair, or its error; VMAFGPU_AGAIN if it does not wait for them. */
+    /* Returns the sums of the oldest uncollected pair, or its error. Returns VMAFGPU_AGAIN if the wait mode does not
+     * allow waiting for them. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums);
-    /* Processes one detached job at once, even if pairs are in flight; writes the sums of each distorted frame. */
+    /* Processes one detached job immediately, even if pairs are in flight. Writes the sums of each distorted frame. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
-    /* The last kind of memory that maps may use, in the order of vmafgpu_memory; earlier kinds are allowed too. */
+    /* The last kind of memory, in the order of vmafgpu_memory, that maps may use. All earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
-    /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
+    /* Returns the number of positions whose frames are no longer used. If NULL, this applies to all submitted
+     * positions. */
     int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
     void (*finalise)(vmafgpu *v);
-    /* Copies the frames that are released but still needed, so that the caller may free them. */
+    /* Copies frames that are needed even after their release, so that the caller may free them. */
     void (*keep)(vmafgpu *v);
-    /* Makes the stream of the caller wait for all work before a position. */
+    /* Makes the stream of the caller wait for all work on earlier positions. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
-    /* Whether an address is in a lent buffer outside v->lending. */
+    /* Whether an address is in a lent buffer that is not part of v->lending.memory. */
     int (*owns)(const vmafgpu *v, const void *address);
-    /* Checks a frame in device memory, except for its pitch. NULL: such frames are refused. */
+    /* Checks everything except the pitch of a frame in device memory. If NULL, such frames are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
                                          const vmafgpu_frame *frame);
-    /* Returns the device that will score the next pair, or -1. */
+    /* Returns the device that will process the next pair, or -1. */
     int (*next_device)(vmafgpu *v);
-    /* Whether a GPU is being opened in the background. Like describe(), it may be called after a failed open. */
+    /* Whether a GPU is being opened in the background. Like describe(), this function may be called after a
+     * failed open. */
     int (*is_opening)(const vmafgpu *v);
     /* Whether the device has failed; v->note contains the reason. */
     int (*has_failed)(const vmafgpu *v);
     void (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
-/* GPU functions for edits and maps, see >>gpu edits. >>gpu calls the first group, >>edits the second. */
+/* GPU functions for edits and maps, see >>gpu edits. The first group is called by >>gpu, the second by >>edits. */
 struct vmafgpu__wanted;
 struct vmafgpu__slot;
 struct vmafgpu__carver;
@@ -3062,7 +3089,7 @@ typedef struct vmafgpu__gpu_edits_table {
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
     void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
-    vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
+    vmafgpu_result (*begun)(vmafgpu *v); /* called once the base has been scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
@@ -3083,29 +3110,29 @@ typedef struct vmafgpu__totals {
     double sum, inverse_sum, min, max;
 } vmafgpu__totals;
 
-/* Buffers of the library that the caller may fill. The lent pairs belong to the next positions; a submit takes back the
- * oldest one. */
+/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each submit takes
+ * back the oldest lent pair. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory; /* contains all of them; NULL if none was ever lent */
+    const unsigned char *memory; /* memory that contains all of them; NULL if none was ever lent */
     size_t size;
-    int count; /* pairs lent */
+    int count; /* number of pairs lent */
 } vmafgpu__lending;
 
 struct vmafgpu {
     vmafgpu_config config;
     uint32_t mark; /* VMAFGPU__MARK from open to close */
     int is_open;
-    int is_busy;           /* a call is using the context; atomic */
-    const char *busy_with; /* the name of that call... */
+    int is_busy;           /* 1 while a call uses the context; atomic */
+    const char *busy_with; /* name of that call... */
     const void *busy_on;   /* ...and the vmafgpu__thread_failure of its thread */
-    int is_delivering;     /* config.on_score is being called */
-    int readers;           /* nested calls from config.on_score */
+    int is_delivering;     /* 1 while config.on_score is being called */
+    int readers;           /* number of nested calls from config.on_score */
     size_t memory;
     int lacks_memory; /* an allocation has failed */
     char error[VMAFGPU__ERROR_SIZE];
-    char subject[48];                  /* prefix of messages, such as "frame 7" */
+    char subject[48];                  /* prefix of messages, for example "frame 7" */
     char note[VMAFGPU__ERROR_SIZE];    /* why no GPU is used */
-    char warning[VMAFGPU__ERROR_SIZE]; /* the latest one; it is not repeated */
+    char warning[VMAFGPU__ERROR_SIZE]; /* the latest warning, to avoid repeating it */
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
     int extractor_count;
@@ -3117,54 +3144,56 @@ struct vmafgpu {
     char (*names)[VMAFGPU__NAME_SIZE];
     double *model_scratch;
     int seed_count;
-    int value_count;      /* values of standalone features per pair */
-    int wants_every_pair; /* even pairs that config.subsample skips */
+    int value_count;      /* number of values of standalone features per pair */
+    int wants_every_pair; /* 1 if even pairs that config.subsample skips are computed */
 
     vmafgpu__plan plan;
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu *cpu;
     vmafgpu__gpu *gpu;
-    vmafgpu__fleet *fleet;        /* replaces cpu and gpu */
-    vmafgpu *whole;               /* the context of which this is a unit; NULL if it is not a unit */
-    int is_unwanted;              /* the GPU that is being opened is no longer needed; atomic */
-    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; or NULL */
+    vmafgpu__fleet *fleet;        /* if set, used instead of cpu and gpu */
+    vmafgpu *whole;               /* the context that this context is a unit of; NULL if it is not a unit */
+    int is_unwanted;              /* 1 if the GPU that is being opened is no longer needed; atomic */
+    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; may be NULL */
     int gpu_count;                /* number of GPUs that a driver reported */
     vmafgpu__threads *threads;
     vmafgpu__cambi *cambi;
     vmafgpu__speed *speed;
     vmafgpu__edits *edits;                        /* NULL if config.max_edit_size and map_block_size are 0 */
-    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
-    vmafgpu__wanted_map map;                      /* for the next pair */
+    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are no edits, or if the CPU computes them */
+    vmafgpu__wanted_map map;                      /* the map requested for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
-    int has_base;                                 /* the CPU planes contain the pair of vmafgpu_edit_begin() */
+    int has_base;                                 /* 1 if the CPU planes contain the pair of vmafgpu_edit_begin() */
 
-    int64_t seeded;                 /* frames before the first pair */
-    int64_t pushed;                 /* pairs */
-    int64_t last_reported_reusable; /* argument of the last call of config.on_reusable */
+    int64_t seeded;                 /* number of frames before the first pair */
+    int64_t pushed;                 /* number of pairs pushed */
+    int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
     vmafgpu__lending lending;
-    int64_t scoring; /* index of the pair for whole-frame features; -1 if detached */
-    int64_t tailed;  /* frames after the last pair */
+    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if detached */
+    int64_t tailed;  /* number of frames after the last pair */
     int flushed;
-    int64_t collected;       /* frames whose sums or failure were collected */
-    int64_t failed_position; /* the last frame that failed */
+    int64_t collected;       /* number of frames whose sums or failure were collected */
+    int64_t failed_position; /* position of the last frame that failed */
     vmafgpu_result failed_result;
-    char failure[VMAFGPU__ERROR_SIZE]; /* the message of this failure */
-    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; and why */
+    char failure[VMAFGPU__ERROR_SIZE]; /* message of that failure */
+    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; the next two members hold
+                                          the reason */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t emitted;                     /* seeds and pairs whose columns are all known */
-    int64_t delivered;                   /* rows that next() has returned */
-    double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    uint64_t *tags;                      /* ring of tag_count tags, for pushed pairs whose rows are not finished */
+    int64_t emitted;                     /* number of seeds and pairs whose columns are all known */
+    int64_t delivered;                   /* number of rows that next() has returned */
+    double *chunks[VMAFGPU__MAX_CHUNKS]; /* if discard_scores is set, only the first chunk is used, as a ring */
+    uint64_t *tags;                      /* ring of tag_count tags, one for each pushed pair whose row is not
+                                            finished */
     int64_t tag_count;
-    uint64_t base_tag;           /* of the distorted frame of vmafgpu_edit_begin() */
+    uint64_t base_tag;           /* tag of the distorted frame of vmafgpu_edit_begin() */
     double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__sums *pair_sums;    /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__value *values;      /* [config.max_candidates][value_count] */
-    vmafgpu__value *measured;    /* the part of `values` for the next pair to collect */
-    const vmafgpu__value *found; /* the part of `values` for the pair that is being finished */
-    vmafgpu__totals *totals;     /* per column */
-    int64_t pooled;              /* rows included in the totals */
+    vmafgpu__value *measured;    /* start of the values of the next pair to collect, in `values` */
+    const vmafgpu__value *found; /* start of the values of the pair that is being finished, in `values` */
+    vmafgpu__totals *totals;     /* one per column */
+    int64_t pooled;              /* number of rows included in the totals */
 };
 
 VMAFGPU__COLD
@@ -3188,7 +3217,8 @@ static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *point
         free(pointer);
 }
 
-/* Header before each allocation, which is aligned to a cache line: the pointer to free, and the size in v->memory. */
+/* Header before each allocation. It contains the pointer to free, and the size as counted in v->memory. The allocation
+ * itself is aligned to a cache line. */
 typedef struct vmafgpu__allocation {
     void *start;
     size_t size;
@@ -3200,7 +3230,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() need not zero memory that is new from the system. */
+    /* calloc() does not need to write memory that the system has just provided, because it is zero already. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3230,8 +3260,8 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or only counts them if `base` is NULL. Sizes have 64 bits until memory is
- * allocated: on 32-bit systems those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, computes its size only. Sizes have 64 bits until memory is
+ * allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -3243,19 +3273,19 @@ static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t 
     return c->base ? c->base + at : NULL;
 }
 
-/* Returns the next piece, in whole cache lines; NULL without a base. */
+/* Returns the next piece, rounded up to whole cache lines; NULL if there is no base. */
 static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
     return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
-/* Returns the next piece, for `count` elements with a margin of `margin` elements on both sides; NULL without a
- * base. */
+/* Returns the next piece, for `count` elements and a margin of `margin` elements on either side; NULL if there
+ * is no base. */
 static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t count, size_t margin, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (count + 2 * margin) * element);
     return line ? line + margin * element : NULL;
 }
 
-/* Message of a failure without a context, one per thread. */
+/* The message of a failure that has no context, one per thread. */
 #if defined(_MSC_VER)
 #define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -3265,7 +3295,7 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
 #endif
 typedef struct vmafgpu__thread_failure {
     char text[VMAFGPU__ERROR_SIZE];
-    const vmafgpu *busy; /* the context that was busy when this thread last called it */
+    const vmafgpu *busy; /* the context that was busy when this thread last tried to call it */
 } vmafgpu__thread_failure;
 #ifdef VMAFGPU__THREAD_LOCAL
 static VMAFGPU__THREAD_LOCAL vmafgpu__thread_failure vmafgpu__of_thread;
@@ -3292,7 +3322,7 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* Part of the single allocation of a parsed model: its reference count, the allocation, and its allocator. */
+/* The part of the allocation of a parsed model that contains its reference count, its address, and its allocator. */
 typedef struct vmafgpu__keeper {
     int users;
     void *start;
@@ -3315,7 +3345,7 @@ static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const cha
     return result;
 }
 
-/* Logs a warning unless it equals the previous one. */
+/* Logs a warning unless it is identical to the previous one. */
 VMAFGPU__FORMAT(2, 3)
 static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     char text[VMAFGPU__ERROR_SIZE];
@@ -3336,9 +3366,9 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_
 /* ================================================================================================
  * >>text                                         numbers and messages
  * ================================================================================================
- * Numbers are parsed and printed independently of the C locale of the program, which is not changed.
+ * Numbers are parsed and printed independently of the C locale of the program. The locale is not changed.
  */
-#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
+#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, including the terminating zero */
 
 /* Like snprintf, but accepts a buffer of size 0. */
 VMAFGPU__FORMAT(3, 4)
@@ -3353,12 +3383,12 @@ static void vmafgpu__message(char *out, size_t size, const char *format, ...) {
     va_end(list);
 }
 
-/* Whether a sorts before b: ascending, NaN last. */
+/* Whether a sorts before b. The order is ascending, with NaN last. */
 static int vmafgpu__before(double a, double b) {
     return a < b || (a == a && b != b);
 }
 
-/* Moves numbers[at] down in a max-heap of `count` numbers. */
+/* Moves numbers[at] down to its place in a max-heap of `count` numbers. */
 static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -3375,7 +3405,7 @@ static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     }
 }
 
-/* Sorts in place. qsort() of the C library may allocate. */
+/* Sorts in place. qsort() of the C library is not used because it may allocate memory. */
 static void vmafgpu__sort(double *numbers, size_t count) {
     for (size_t i = count / 2; i > 0; i--)
         vmafgpu__sift(numbers, i - 1, count);
@@ -3403,7 +3433,7 @@ static const char *vmafgpu__skip_digits(const char *at, const char *end) {
     return at;
 }
 
-/* Copies the number at `begin` and returns its end; NULL if there is none or it is too long for the token. */
+/* Copies the number at `begin` and returns its end; NULL if there is no number, or if it is too long for the token. */
 static const char *vmafgpu__copy_number(const char *begin, const char *end, char token[VMAFGPU__TOKEN]) {
     const char *whole = begin;
     const char *at;
@@ -3440,12 +3470,12 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     return at;
 }
 
-/* Copies the token with the decimal point of the current locale, which may have several bytes. */
+/* Copies the token, using the decimal point of the current locale, which may have several bytes. */
 static void vmafgpu__localise(const char *token, char *out, size_t size) {
     char half[32];
     size_t point_size, used = 0;
 
-    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", the decimal point, "5" */
+    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", then the decimal point, then "5" */
     point_size = strlen(half);
     point_size = point_size > 2 ? point_size - 2 : 0;
     for (; *token != '\0' && used + point_size + 1 < size; token++) {
@@ -3463,7 +3493,8 @@ static double vmafgpu__convert_number(const char *text, int single, char **stop)
     return single ? (double)strtof(text, stop) : strtod(text, stop);
 }
 
-/* Parses a number. Converts it to the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
+/* Parses a number with strtod() or strtof(). If the function stops at the '.', the number is parsed again with the
+ * decimal point of the locale. */
 static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
     char token[VMAFGPU__TOKEN];
     char local[VMAFGPU__TOKEN + 32];
@@ -3482,18 +3513,18 @@ static const char *vmafgpu__parse_rounded(const char *begin, const char *end, in
     return fabs(*value) <= DBL_MAX ? behind : NULL;
 }
 
-/* Returns the first character after the decimal number at `begin`; NULL if there is no number, or it is longer than 127
- * characters or too large for a double. */
+/* Returns the first character after the decimal number at `begin`. Returns NULL if there is no number, or if the number
+ * has more than 127 characters or is too large for a double. */
 static const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 0, value);
 }
 
-/* Like vmafgpu__parse_number(), but rounded once to float, as libvmaf reads the numbers of feature options. */
+/* Like vmafgpu__parse_number(), but rounds the number once to float, as libvmaf does for numbers in feature options. */
 static const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 1, value);
 }
 
-/* Prints "%g", always with '.' as the decimal point. */
+/* Prints a number as "%g" does, but always with '.' as the decimal point. */
 static void vmafgpu__print_number(char out[40], double value) {
     static const char plain[] = "0123456789+-einfa";
     char text[40];
@@ -3515,7 +3546,7 @@ static void vmafgpu__print_number(char out[40], double value) {
 
 #define VMAFGPU__FEATURE_LIMIT 64    /* as in libvmaf */
 #define VMAFGPU__KNOT_LIMIT    10    /* as in libvmaf */
-#define VMAFGPU__SVM_LIMIT     10000 /* column names have four digits for the number */
+#define VMAFGPU__SVM_LIMIT     10000 /* column names use four digits for the index of an SVM */
 
 /* Returns the only feature whose name contains `part`; -1 if there is none, -2 if there are several. */
 static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part) {
@@ -3527,8 +3558,8 @@ static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part)
     return found;
 }
 
-/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve, whether it is from a file or
- * from a caller; NULL if there is none. */
+/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve; NULL if there is none. The
+ * SVM may come from a file or from a caller. */
 static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -3552,21 +3583,21 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>frames                                       access to the planes of the caller
  * ================================================================================================
- * Two-byte samples are little-endian words at any address. Packed planes have luma in the same form for all layouts:
- * bytes at 8 bits, otherwise words with the sample in the low bits.
+ * Two-byte samples are little-endian words and need not be aligned. Packed planes contain luma in the same form for all
+ * layouts: bytes at 8 bits, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64, /* number of columns of an inner loop; lines are padded to a multiple */
+    VMAFGPU__CHUNK = 64, /* number of columns in an inner loop; lines are padded to a multiple of this */
     VMAFGPU__MARGIN = 64 /* columns before and after a line, for border samples */
 };
 
-/* A packed plane, possibly in memory of the caller; nothing outside the samples is read. */
+/* A packed plane, possibly in memory of the caller. Memory outside the samples is not read. */
 typedef struct vmafgpu__view {
-    const uint8_t *data; /* row 0; NULL if there is no frame */
+    const uint8_t *data; /* address of row 0; NULL if there is no frame */
     ptrdiff_t pitch;     /* in bytes */
 } vmafgpu__view;
 
-/* Returns word x of a row, which may have an odd address. */
+/* Returns word x of a row. The row may start at an odd address. */
 static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
     uint16_t word;
     memcpy(&word, row + 2 * x, sizeof word);
@@ -3577,7 +3608,7 @@ static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
     return view->data + y * view->pitch;
 }
 
-/* 16-bit words in memory of the backend, with padded rows. */
+/* A plane of 16-bit words in memory of the backend, with padded rows. */
 typedef struct vmafgpu__plane {
     uint16_t *data;
     ptrdiff_t stride; /* in samples */
@@ -3596,7 +3627,8 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Returns the chroma width. The last column or row of an odd size, which is half outside, is omitted as in libvmaf. */
+/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. It is
+ * omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -3621,7 +3653,8 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Returns the pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
+/* Returns the pitch of u (0) or v (1). If the caller gives no pitch, rows are as long as in files, where odd widths are
+ * rounded up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
@@ -3629,7 +3662,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Returns row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
+/* Returns row y of luma (0), u (1) or v (2). Stores the distance between its samples, in bytes, in *step. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -3638,14 +3671,15 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
     return (const uint8_t *)frame->data[which] + y * pitch + (interleaved ? (plane - 1) * c->bytes_per_sample : 0);
 }
 
-/* ---- buffers of the library in the form of the caller ---- */
+/* ---- buffers of the library, in the layout of the caller ---- */
 
-/* Layout of a frame in one block of memory: luma, followed by chroma. Rows are contiguous if their length is a multiple
- * of 16 bytes, so that file contents can be read, and frames copied, in one piece. Chroma includes the half sample of
- * odd sizes, as files do. */
+/* Layout of a frame in one block of memory: luma, followed by chroma. Rows have no gaps between them if their length is
+ * a multiple of 16 bytes, so that frames can be read from files, and copied, in one piece. In frames of odd size,
+ * chroma includes the samples that are half outside, as in files. */
 typedef struct vmafgpu__lent_layout {
-    int planes;                     /* of chroma: 2, or 1 if u and v are interleaved; 0 if it is not used */
-    size_t pitch[2], plane_size[2]; /* of luma, and of each chroma plane */
+    int planes;                     /* number of chroma planes: 2, or 1 if u and v are interleaved, or 0 if chroma is
+                                       not used */
+    size_t pitch[2], plane_size[2]; /* pitch and size of the luma plane, and of each chroma plane */
     size_t size;
 } vmafgpu__lent_layout;
 
@@ -3666,7 +3700,7 @@ static void vmafgpu__lay_lent(const vmafgpu_config *c, int with_chroma, vmafgpu_
     l->size = l->plane_size[0] + (size_t)l->planes * l->plane_size[1];
 }
 
-/* Returns the frame that starts at `memory`. */
+/* Returns the frame whose buffer starts at `memory`. */
 static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const unsigned char *memory, int with_chroma) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
@@ -3681,7 +3715,7 @@ static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const un
 
 /* ---- checking samples ---- */
 
-/* Returns the bitwise OR of w words. */
+/* Returns the bitwise OR of all w words. */
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     uint32_t all = 0;
     for (int x = 0; x < w; x++)
@@ -3689,17 +3723,17 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns the position of the lowest sample bit in words of the caller. */
+/* Returns the position of the lowest bit of a sample in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
-/* Returns the bits that must be 0 in words of the caller, or in packed words. */
+/* Returns a mask of the bits that must be 0 in words of the caller, or in packed words if `packed` is set. */
 static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
     return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
 
-/* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
+/* Fails with a message that describes the first illegal sample in row y of luma (0), u (1) or v (2). */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane,
                                               int y) {
     static const char *const planes[3] = { "luma", "chroma u", "chroma v" };
@@ -3717,7 +3751,8 @@ static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, cons
 
 /* ---- import ---- */
 
-/* Shifts little-endian words right by `shift`. Returns nonzero if a word has bits outside `legal` (not shifted). */
+/* Shifts little-endian words right by `shift`. Returns nonzero if a word, before the shift, has bits outside the
+ * mask `legal`. */
 static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int w, int shift, uint32_t legal) {
     uint32_t illegal = 0;
     int x = 0;
@@ -3741,7 +3776,8 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes w luma samples in packed form; `row` may be `source`. Returns nonzero if a sample exceeds the bit depth. */
+/* Converts w luma samples to packed form. `row` may be equal to `source`. Returns nonzero if a sample exceeds the
+ * bit depth. */
 static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, const uint8_t *source, int w, void *row) {
     const int shift = packed ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
@@ -3752,7 +3788,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0; /* the byte of a word that contains the sample */
+    const int at = shift ? 1 : 0; /* index of the byte in a word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -3764,8 +3800,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may not belong
- * to the frame, so it is not read. */
+/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are set to 0 and not read, because their memory may not
+ * belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -3782,8 +3818,9 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
             chunk[i] = from[i];
 }
 
-/* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
- * otherwise `line`, whose size must be the width in words, rounded up to CHUNK. */
+/* Returns row y of luma (0), u (1) or v (2) in packed form. If the row of the caller is packed and aligned, its
+ * address is returned. Otherwise the row is converted into `line`, which must have space for the width in words,
+ * rounded up to CHUNK. */
 static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane,
                                                        int y, void *line) {
     int step;
@@ -3817,22 +3854,24 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>json                                         reader of JSON text
  * ================================================================================================
- * A reader of JSON text in memory. Nothing is copied: a value is a pointer to its first character, and reading advances
- * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
+ * A reader of JSON text in memory. Nothing is copied: a value is represented by a pointer to its first character, and
+ * functions that read a value return a pointer to the text after it. The syntax of the whole text is checked once,
+ * before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* ensures that every count fits an int and every size a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit: ensures that every count fits an int and every size a size_t */
 
 typedef struct vmafgpu__json {
-    const char *name; /* of the model, for messages */
-    int part;         /* index in a collection; -1 outside a collection */
+    const char *name; /* name of the model, for messages */
+    int part;         /* index of the model in a collection; -1 if there is no collection */
     const char *begin, *end;
     char *error;
     size_t error_size;
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* Iterator over an array or object. At the end `at` points behind it; after a failure it is NULL. */
+/* Iterator over an array or object. `at` is the reading position. At the end it points to the text after the array or
+ * object; after a failure it is NULL. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -3843,7 +3882,7 @@ typedef struct vmafgpu__json_list {
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...)
     VMAFGPU__FORMAT(3, 4);
 
-/* Stores the first failure and returns NULL. */
+/* Stores the failure unless there was an earlier one. Returns NULL. */
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...) {
     char what[200];
     char part[32] = "";
@@ -3876,7 +3915,7 @@ static int vmafgpu__hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns the 16 bits of "\uXXXX", or -1. */
+/* Returns the 16-bit value of "\uXXXX", or -1 if it is invalid. */
 static long vmafgpu__json_unit(const char *at, const char *end) {
     long unit = 0;
     int i;
@@ -3893,7 +3932,7 @@ static long vmafgpu__json_unit(const char *at, const char *end) {
     return unit;
 }
 
-/* Decodes the escape sequence at `at`. Returns its size; 0 if it is invalid. */
+/* Decodes the escape sequence at `at`. Returns the length of the sequence; 0 if it is invalid. */
 static int vmafgpu__json_escape(const char *at, const char *end, unsigned long *character) {
     static const char names[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -3938,7 +3977,8 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "string has no closing quote");
 }
 
-/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8. Returns 0 and stays at the closing quote. */
+/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8, and returns their number. At the closing quote,
+ * returns 0 and does not advance. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
     int size, i;
@@ -4014,8 +4054,8 @@ static void vmafgpu__json_walk(vmafgpu__json_list *list, const char *at) {
     list->close = *at == '{' ? '}' : ']';
 }
 
-/* Moves to the next item. Returns 1 and sets value and, for objects, key; the caller must then move list->at behind the
- * value. Returns 0 at the end and after a failure. */
+/* Moves to the next item. If there is one, returns 1 and sets list->value and, for objects, list->key; the caller must
+ * then set list->at to the end of the value. Otherwise, or after a failure, returns 0. */
 static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     const char *at = list->at == NULL ? NULL : vmafgpu__json_space(json, list->at);
 
@@ -4058,7 +4098,7 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     return 1;
 }
 
-/* Skips a value of any type. This function checks the syntax of the text. */
+/* Skips a value of any type, and checks its syntax. The syntax of the whole text is checked with this function. */
 static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int depth) {
     static const char *const words[3] = { "true", "false", "null" };
     double number;
@@ -4086,8 +4126,8 @@ static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int d
     return vmafgpu__json_number(json, at, 0, &number);
 }
 
-/* Finds the values of known keys in an object; a value is NULL if the key is absent or null. Returns the end of the
- * object, or NULL after a failure. */
+/* Finds the values of the given keys in an object. A value is set to NULL if its key is absent or null. Returns the end
+ * of the object, or NULL after a failure. */
 static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const char *const *keys, int count,
                                       const char **values) {
     vmafgpu__json_list list;
@@ -4111,7 +4151,7 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
     return list.at;
 }
 
-/* Reads an array of at most `limit` numbers. Returns their count, or -1. */
+/* Reads an array of at most `limit` numbers. Returns the number of elements, or -1 on failure. */
 static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char *key, double *out, int limit) {
     vmafgpu__json_list list;
 
@@ -4137,14 +4177,14 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
 /* ================================================================================================
  * >>model reader                                 from JSON to a model
  * ================================================================================================
- * The same code builds the model three times. The first pass writes nothing and counts bytes and support vectors. The
- * second pass finds equal support vectors with a temporary pool, which determines the number of rows. The third pass
- * fills the single block of memory. */
+ * The same code builds the model in three passes. The first pass writes nothing; it counts bytes and support vectors.
+ * The second pass finds equal support vectors with the help of a temporary pool, and so determines the number of rows.
+ * The third pass fills the single block of memory. */
 
-/* Distinct support vectors, found by hash. Without `rows` the pool only counts. */
+/* A set of distinct support vectors, implemented as a hash table. If `rows` is NULL, the pool only counts vectors. */
 typedef struct vmafgpu__pool {
     double *rows;
-    uint16_t *slots; /* row + 1; 0 if free */
+    uint16_t *slots; /* index of the row plus 1; 0 if the slot is free */
     size_t slot_count;
     int width, count, capacity;
 } vmafgpu__pool;
@@ -4154,13 +4194,13 @@ typedef struct vmafgpu__builder {
     vmafgpu__carver arena;
     vmafgpu__pool pool;
     const char *root;   /* the outermost object */
-    const char *single; /* the model_dict if the file is not a collection */
+    const char *single; /* the value of model_dict, if the file contains a single model */
     int parts;
 } vmafgpu__builder;
 
 #define VMAFGPU__ROW_LIMIT 65535
 
-/* Allocates memory that is aligned for numbers and pointers. */
+/* Allocates memory from the arena, aligned for numbers and pointers. */
 static void *vmafgpu__arena_take(vmafgpu__carver *arena, uint64_t size) {
     return vmafgpu__carve_aligned(arena, size, 16);
 }
@@ -4171,7 +4211,7 @@ static void vmafgpu__arena_put(vmafgpu__carver *arena, const char *bytes, size_t
     arena->used += size;
 }
 
-/* Returns the address of the next byte that is written. */
+/* Returns the address that the next byte is written to. */
 static const char *vmafgpu__arena_here(const vmafgpu__carver *arena) {
     return arena->base == NULL ? NULL : (const char *)arena->base + arena->used;
 }
@@ -4199,7 +4239,7 @@ static size_t vmafgpu__pool_slot(const vmafgpu__pool *pool, const double *row) {
     return (size_t)(hash ^ (hash >> 32)) & (pool->slot_count - 1);
 }
 
-/* Returns the index of the row with these values, which is added if it is new; -1 if the pool is full. */
+/* Returns the index of the row with these values. If there is none, adds the row. Returns -1 if the pool is full. */
 static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     size_t slot, size = (size_t)pool->width * sizeof *row;
 
@@ -4220,7 +4260,7 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     return pool->count++;
 }
 
-/* Converts the counting pool to a real one. */
+/* Allocates the rows of a pool that has only counted so far. */
 static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
     size_t rows_size;
 
@@ -4238,14 +4278,15 @@ static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allo
     return 1;
 }
 
-/* Appends the characters of a checked string, unterminated. Refuses zero bytes and characters in `forbidden`. */
+/* Appends the characters of a checked string, without a terminating zero. Refuses zero bytes and the characters in
+ * `forbidden`. */
 static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const char *key, const char *forbidden) {
     const char *at = string + 1;
     char bytes[4];
     int size;
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
-        if (strchr(forbidden, bytes[0]) != NULL) { /* also matches a zero byte */
+        if (strchr(forbidden, bytes[0]) != NULL) { /* also finds a zero byte: the terminator */
             vmafgpu__json_fail(&b->json, at, "key '%s' contains a character that is not allowed", key);
             return 0;
         }
@@ -4263,7 +4304,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
         vmafgpu__json_fail(&b->json, at, "key '%s' is not an array of strings", key);
         return 0;
     }
-    /* the maximum, half a kilobyte, is simpler than a count */
+    /* always allocates the maximum, half a kilobyte, which is simpler than counting first */
     names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
@@ -4292,7 +4333,8 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* Appends one option as "name=value": numbers in the normalised form of libvmaf, booleans and strings unchanged. */
+/* Appends one option as "name=value". Numbers are written in the normalised form of libvmaf; booleans and strings are
+ * unchanged. */
 static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *item) {
     static const char key[] = "feature_opts_dicts";
     const char *value = item->value;
@@ -4380,7 +4422,8 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
     return b->json.result == VMAFGPU_OK;
 }
 
-/* Reads the parameters of the linear rescaling; neutral if absent, which is allowed without rescaling. */
+/* Reads the parameters of the linear rescaling. If the key is absent, they are set to `neutral`; this is allowed only
+ * if the model does not rescale. */
 static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, const char *key, double neutral,
                                          const vmafgpu_svm *svm) {
     double numbers[1 + VMAFGPU__FEATURE_LIMIT];
@@ -4447,7 +4490,7 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* Lists the keys of an object once, for both the indices of their values and their names. */
+/* List the keys of an object once, to define both the indices of their values and their names. */
 #define VMAFGPU__KEY_ID(id, key)   id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
@@ -4482,7 +4525,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
     }
-    for (i = 0; i < 2; i++) { /* strings in model files of libvmaf, unlike "enabled" */
+    for (i = 0; i < 2; i++) { /* in model files of libvmaf these two are strings, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
@@ -4513,8 +4556,8 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
 /* ================================================================================================
  * >>svm reader                                   libsvm text in a model file
  * ================================================================================================ */
-/* Copies the next word of the current line of the text inside a checked string. Returns its length, 0 at the end of the
- * line, -1 if it does not fit. */
+/* Copies the next word of the current line. The text of the SVM is inside a checked string. Returns the length of the
+ * word, 0 at the end of the line, or -1 if the word is too long. */
 static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char word[VMAFGPU__TOKEN]) {
     int length = 0;
 
@@ -4538,7 +4581,7 @@ static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char wo
     return length;
 }
 
-/* Skips the end of the line and the white space and empty lines that follow; returns 0 at the end of the text. */
+/* Skips the end of the line, and any white space and empty lines after it. Returns 0 at the end of the text. */
 static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     const char *behind = *at;
     char bytes[4];
@@ -4548,7 +4591,7 @@ static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     return **at != '"';
 }
 
-/* Parses a word that consists of a number only. */
+/* Parses a word that must consist of a number only. */
 static int vmafgpu__svm_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_number(begin, end, value) == end && end > begin;
 }
@@ -4560,12 +4603,12 @@ enum {
     VMAFGPU__SVM_CLASSES,
     VMAFGPU__SVM_TOTAL,
     VMAFGPU__SVM_RHO,
-    VMAFGPU__SVM_NEEDED, /* the number of required words, those above */
+    VMAFGPU__SVM_NEEDED, /* number of required words, which are all those above */
     VMAFGPU__SVM_LABEL = 10,
     VMAFGPU__SVM_WORDS = 12
 };
 
-/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL. */
+/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL on failure. */
 static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at, vmafgpu_svm *svm) {
     static const char *const words[VMAFGPU__SVM_WORDS] = { "svm_type", "kernel_type", "gamma",  "nr_class",
                                                            "total_sv", "rho",         "degree", "coef0",
@@ -4603,7 +4646,8 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
             return vmafgpu__json_fail(json, at, "key 'model' has no %s in its header", words[i]);
     if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
         return vmafgpu__json_fail(json, at, "key 'model' has an unsupported nr_class; use 2");
-    /* a support vector has at least two characters, so the size of the text limits the count before it is used */
+    /* The text has at least two characters per support vector. Checking this prevents allocations for more vectors than
+     * the text can contain. */
     if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at))
         return vmafgpu__json_fail(
             json, at, "key 'model' has a total_sv out of range; use 1 or more, and not more than the text has");
@@ -4615,7 +4659,7 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* Reads "coefficient index:value index:value ...". Indices ascend from 1; omitted values are 0. */
+/* Reads a line "coefficient index:value index:value ...". Indices must ascend from 1 on; omitted values are 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -4693,7 +4737,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
     return 1;
 }
 
-/* Returns the position of the value in the list of allowed words; fails and returns -1 if it is not one of them. */
+/* Returns the index of the value in the list of allowed words. If it is not one of them, fails and returns -1. */
 static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *key, const char *const *words,
                               int count) {
     char list[120] = "";
@@ -4731,7 +4775,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     return 1;
 }
 
-/* The first four keys are always required, slopes and intercepts only with rescaling. */
+/* The first four keys are always required, slopes and intercepts only if the model rescales. */
 /* clang-format off */
 #define VMAFGPU__DICT_KEYS(X) \
     X(VMAFGPU__KEY_TYPE, "model_type") X(VMAFGPU__KEY_NORM, "norm_type") X(VMAFGPU__KEY_FEATURES, "feature_names") \
@@ -4791,7 +4835,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return fault == NULL;
 }
 
-/* Moves to the next part of a collection. Its keys are "0", "1", ... and may be mixed with others. */
+/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may be between them. */
 static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
     char key[16];
 
@@ -4804,7 +4848,7 @@ static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *l
     return NULL;
 }
 
-/* Checks the whole text and determines whether it contains one model or a collection. */
+/* Checks the whole text and determines whether it contains a single model or a collection. */
 static int vmafgpu__read_root(vmafgpu__builder *b) {
     static const char *const keys[] = { "model_dict", "0" };
     vmafgpu__json *json = &b->json;
@@ -4814,7 +4858,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
 
     b->root = json->begin;
     if (json->end - b->root >= 3 && memcmp(b->root, "\xef\xbb\xbf", 3) == 0)
-        b->root += 3; /* UTF-8 byte order mark, which some editors write */
+        b->root += 3; /* skips the UTF-8 byte order mark that some editors write */
     b->root = vmafgpu__json_space(json, b->root);
     if (b->root == json->end || *b->root != '{') {
         vmafgpu__json_fail(json, b->root, "text is not a JSON object");
@@ -4860,7 +4904,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return vmafgpu__read_dict(b, dict, svm);
 }
 
-/* Runs one of the three passes. Only the last one produces a result, at the start of the block. */
+/* Runs one of the three passes. Only the last pass produces a result, at the start of the block of memory. */
 static int vmafgpu__build(vmafgpu__builder *b) {
     vmafgpu_model *model;
     vmafgpu__keeper *keeper;
@@ -4922,7 +4966,8 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* succeeds as before; now chroma features and parameters are also checked */
+    (void)vmafgpu__build(b); /* succeeds like the earlier passes, except that it also checks chroma features and
+                                parameters */
     return b->json.result;
 }
 
@@ -4998,7 +5043,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 /* ================================================================================================
  * >>models                                       built-in models and prediction
  * ================================================================================================
- * The order of operations is that of libvmaf, so that predictions are equal to the last bit. */
+ * Operations are in the same order as in libvmaf, so that predictions are equal to the last bit. */
 
 #ifndef VMAFGPU_NO_MODELS
 
@@ -5010,7 +5055,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
     int k;
 
-    for (k = 0; k <= i; k++) /* an entry without a name ends the table */
+    for (k = 0; k <= i; k++) /* a table may end with an entry without a name */
         if (vmafgpu__embedded_models[k].name == NULL)
             return NULL;
     return i < 0 ? NULL : &vmafgpu__embedded_models[i];
@@ -5035,7 +5080,7 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
     return model;
 }
 
-/* Describes the first error in one SVM of a struct that a caller may have filled; NULL if it is valid. */
+/* Describes the first error in an SVM whose struct may have been filled by a caller; NULL if the SVM is valid. */
 static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -5082,7 +5127,7 @@ static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size
     return 1;
 }
 
-/* Outputs of a collection after the scores of its parts, in this order. */
+/* Outputs of a collection, in this order; they follow the scores of its parts. */
 enum { VMAFGPU__BAGGING, VMAFGPU__STDDEV, VMAFGPU__CI_LOW, VMAFGPU__CI_HIGH, VMAFGPU__COLLECTION_OUTPUTS };
 
 static int vmafgpu__model_outputs(const vmafgpu_model *m) {
@@ -5103,7 +5148,8 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
         vmafgpu__message(out, size, "%s", "");
 }
 
-/* Returns the number of doubles that vmafgpu__model_predict() needs: inputs, and the raw scores of a collection. */
+/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch: inputs, and raw scores of the parts of
+ * a collection. */
 static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
@@ -5112,8 +5158,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* Corrects the chroma feature. If chroma is undistorted (exactly 0), the feature is derived from adm3 of luma. As in
- * libvmaf, both values are recovered from the normalised inputs. */
+/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), it is computed from adm3 of luma
+ * instead. As in libvmaf, both values are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -5133,7 +5179,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* Returns the score before transform and clip. x: memory for the feature vector. */
+/* Returns the score before transform and clip. x: scratch memory for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
     double sum = 0;
     int i, k;
@@ -5163,7 +5209,8 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
     return svm->rescale ? (sum - svm->intercepts[0]) / svm->slopes[0] : sum;
 }
 
-/* Interpolates linearly between the knots. The first and the last segment extend beyond the knots. */
+/* Interpolates linearly between the knots. The first and the last segment also apply beyond the first and the
+ * last knot. */
 static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     double y = 0;
     int i, segments = svm->knot_count - 1;
@@ -5190,10 +5237,10 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     return y;
 }
 
-/* Whether the score transform is applied. */
+/* Whether to apply the score transform: as the model specifies, always, or never. */
 typedef enum vmafgpu__transform { VMAFGPU__AS_MODEL, VMAFGPU__TRANSFORMED, VMAFGPU__UNTRANSFORMED } vmafgpu__transform;
 
-/* Applies transform and clip. */
+/* Applies the transform and the clip of the model to a score. */
 static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform,
                                   double score) {
     if (svm->has_transform &&
@@ -5222,7 +5269,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Returns a percentile of sorted scores, interpolated linearly between ranks. */
+/* Returns a percentile of sorted scores. Between ranks, it is interpolated linearly. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5230,7 +5277,7 @@ static double vmafgpu__sorted_percentile(const double *scores, int count, double
     return low == high ? scores[low] : scores[low] * ((double)high - rank) + scores[high] * (rank - (double)low);
 }
 
-/* Computes the four outputs of a collection from its raw scores, which are sorted in place. */
+/* Computes the four outputs of a collection from the raw scores of its parts. The raw scores are sorted in place. */
 static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw,
                                int count, double *out) {
     const double delta = 0.01;
@@ -5248,15 +5295,15 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
     above = vmafgpu__svm_finish(svm, disable_clip, transform, mean + delta);
     below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
-    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* scaled by the slope of the transform */
+    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* multiplied by the slope of the transform */
     out[VMAFGPU__CI_LOW] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 2.5));
     out[VMAFGPU__CI_HIGH] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 97.5));
 }
 
-/* Predicts one frame. columns: for each SVM in order, the indices of its features in `row`. scratch: space for
- * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
+/* Predicts the scores of one frame. columns: for each SVM in order, the indices of its features in `row`. scratch:
+ * memory for vmafgpu__model_scratch(m) doubles. out: receives vmafgpu__model_outputs(m) doubles. */
 static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
                                    const double *row, const int *columns, double *scratch, double *out) {
     double *x = scratch + (m->svm_count - 1);
@@ -5277,10 +5324,10 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 /* ================================================================================================
  * >>features                                     extractors: options, columns, names
  * ================================================================================================
- * Each feature has a chapter. It contains the options, the sums that they request from the backends, plain C code for
- * these sums, and their conversion to columns. The floating-point arithmetic from sums to columns follows libvmaf
- * operation by operation, because its order and its roundings to float determine the result. Only >>table lists the
- * features.
+ * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
+ * backends, plain C code that computes these sums, and their conversion to columns. This conversion uses the same
+ * floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
+ * result. The list of features is only in >>table.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -5291,41 +5338,42 @@ typedef enum vmafgpu__option_type {
 } vmafgpu__option_type;
 
 typedef struct vmafgpu__option {
-    const char *name, *alias; /* alias NULL: never part of column names */
+    const char *name, *alias; /* if alias is NULL, the option is never part of column names */
     vmafgpu__option_type type;
-    double standard, min, max; /* `standard`: default; for a word its index in `words` */
-    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted
-                                             here and plan() refuses them, unless another option overrides them */
+    double standard, min, max; /* `standard` is the default; for words, it is an index in `words` */
+    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted here, but
+                                  plan() refuses them unless another option overrides them */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
-    int debug;              /* exists only with the option debug or an equivalent one */
-    int turn;               /* when libvmaf first writes the column, which determines its position in reports: 0 with
-                                             the first frame, 1 with the second, 2 at the end */
-    int bare;               /* options are never added to the name */
+    int debug;              /* the column exists only with the option debug or an equivalent option */
+    int turn;               /* time at which libvmaf first writes the column, which determines its position in
+                               reports: 0 with the first frame, 1 with the second frame, 2 at the end */
+    int bare;               /* options are never added to the name of the column */
 } vmafgpu__column;
 
-/* A feature lists its options once as X(id, option), in the alphabetical order in which names contain them. These
- * macros expand the list to ids and to rows. */
+/* A feature lists its options once, as X(id, option). Options are in alphabetical order, which is also their order in
+ * column names. These macros expand the list to ids and to rows of the table. */
 #define VMAFGPU__OPTION_ID(id, name, alias, type, standard, low, high, words) id,
 #define VMAFGPU__OPTION_ROW(id, name, alias, type, standard, low, high, words) \
     { name, alias, type, standard, low, high, words },
 #define VMAFGPU__LAST_OPTION { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 
-/* Functions of a feature with columns that depend on other frames. */
+/* Functions of a feature whose columns depend on other frames. */
 typedef struct vmafgpu__temporal {
-    /* Returns the value that represents the frame at that position. */
+    /* Returns the value that temporal_state stores for the frame at this position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
-    /* Whether the columns of the next position can be emitted. ended: no more frames will follow. */
+    /* Whether the columns of the next position can be emitted. `ended` is set if no more frames will follow. */
     int (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
-    /* Emits these columns. row NULL: discards them. */
+    /* Emits the columns of the next position. If `row` is NULL, they are discarded. */
     void (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
-/* Chapters with code for each instruction set, as X(name, NAME): vmafgpu__<name>_functions is the type of the function
- * table, VMAFGPU__<NAME>_LEVEL the address of such a table, or NULL if the chapter is compiled out. */
+/* Chapters with code for each instruction set, as X(name, NAME). vmafgpu__<name>_functions is the type of their table
+ * of functions. VMAFGPU__<NAME>_LEVEL is the address of the table for one instruction set, or NULL if the chapter is
+ * compiled out. */
 /* clang-format off */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) \
@@ -5339,40 +5387,46 @@ typedef struct vmafgpu__temporal {
 
 typedef struct vmafgpu__cpu_functions {
     const char *name;
-    unsigned mask_bit; /* of config.cpumask */
+    unsigned mask_bit; /* bit of config.cpumask */
     VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_MEMBER)
-    /* Returns the bitwise OR of w words. */
+    /* Returns the bitwise OR of all w words. */
     uint32_t (*or_words)(const uint8_t *words, int w);
 } vmafgpu__cpu_functions;
 
-/* CPU functions of a feature, which is processed in pieces (see >>chains) or as a whole. Unused functions are NULL. */
+/* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
+ * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For pieces: bytes of scratch memory per thread and per workspace, for `together` distorted pictures at once. */
+    /* For features in pieces: return the bytes of scratch memory per thread, and per workspace, if up to `together`
+     * distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
-    /* Adds the sums of another thread. */
+    /* Adds the sums of another thread to those in `to`. */
     void (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
-    /* Allocates memory and fills tables when a context opens; NULL if there is nothing to do. */
+    /* Allocates memory and fills tables when a context is opened. NULL if neither is needed. */
     vmafgpu_result (*open)(vmafgpu *v);
-    /* For whole-frame features: writes results to the sums of the first thread. `member` has the luma of the pair. */
+    /* For whole-frame features: writes the results to the sums of the first thread. `member` contains the luma
+     * of the pair. */
     vmafgpu_result (*score)(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                             const vmafgpu_frame *distorted, vmafgpu__sums *sums);
-    /* Frees the memory of open(). */
+    /* Frees the memory that open() allocated. */
     void (*close)(vmafgpu *v);
 } vmafgpu__cpu_feature;
 
-/* A pair in the form in which standalone features receive it. */
+/* A pair in the form that standalone features receive. */
 typedef struct vmafgpu__pair_view {
-    const vmafgpu_frame *frame[2]; /* reference, distorted; distorted NULL: only the reference is stored */
-    vmafgpu__view luma[2];         /* packed, unlike the luma of the frames: see vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous; /* the reference before this one, for a detached pair; or NULL */
-    int64_t position;              /* in the clip, seeds included */
-    int history;                   /* frames immediately before this one that `state` has processed, up to 2 */
-    int detached;                  /* `state` does not change */
+    const vmafgpu_frame *frame[2]; /* reference, distorted; if distorted is NULL, only the reference is stored in
+                                      `state` */
+    vmafgpu__view luma[2];         /* luma in packed form, which the luma of `frame` may not have; see
+                                      vmafgpu__pair_view_row() */
+    const vmafgpu_frame *previous; /* for a detached pair: the reference before this one, or NULL */
+    int64_t position;              /* position in the clip, seeds included */
+    int history;                   /* number of frames directly before this one that `state` contains, at most 2 */
+    int detached;                  /* 1 if `state` must not change */
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__pair_view;
 
-/* Values for the whole clip: names without suffixes, terminated by NULL; functions that accumulate and return them. */
+/* Values for the whole clip: their names without suffixes, terminated by NULL, and the functions that accumulate and
+ * return the values. */
 typedef struct vmafgpu__aggregates {
     const char *const *names;
     int (*are_wanted)(const vmafgpu__extractor *e);
@@ -5380,25 +5434,29 @@ typedef struct vmafgpu__aggregates {
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
-/* A standalone feature: it produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
- * extractors are computed one after the other, each by all threads together. For a GPU, see vmafgpu__gpu_measured. */
+/* A standalone feature. It produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
+ * extractors are computed one after the other, each by all threads together. The GPU functions are in
+ * vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
-    int values;      /* maximum number of values that it produces */
-    int every_pair;  /* also computed for pairs that config.subsample skips */
-    int every_frame; /* also computed for references without a distorted frame */
-    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes; NULL if none */
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes, shared; may be NULL */
+    int values;      /* maximum number of values */
+    int every_pair;  /* 1 if also computed for pairs that config.subsample skips */
+    int every_frame; /* 1 if also computed for references without a distorted frame */
+    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* returns the size of the state in bytes;
+                                                                           NULL if there is no state */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the size of the shared scratch
+                                                                           memory in bytes; may be NULL */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);       /* initialises the state; may be NULL */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
     const vmafgpu__aggregates *aggregates; /* NULL if there are none */
-    /* Stores in the state what the next pair needs from both pictures of this accepted pair. It is called for every
-     * pair in order, also those that config.subsample skips; there are no seeds. NULL if nothing is stored. */
+    /* Stores in the state whatever the next pair needs from the two pictures of this accepted pair. This function is
+     * called for every pair in order, including pairs that config.subsample skips, but not for seeds. NULL if nothing
+     * is stored. */
     void (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
 
-/* Returns row y of a plane of the reference (0) or the distorted frame (1), like vmafgpu__packed_row(). After a GPU
- * failure luma may be in a plane of the library that does not have the layout of the config. */
+/* Returns row y of a plane of the reference (0) or of the distorted frame (1), like vmafgpu__packed_row(). After a GPU
+ * failure, luma may be in a plane of the library, whose layout differs from that of the config. */
 static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair,
                                                           int which, int plane, int y, void *line) {
     if (plane)
@@ -5407,7 +5465,7 @@ static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *
     return c->bit_depth > 8 && ((uintptr_t)row & 1) ? memcpy(line, row, (size_t)c->width * 2) : row;
 }
 
-/* CPU functions of standalone features, which have no pieces and no backend state. */
+/* CPU functions of standalone features, which are not processed in pieces and have no backend state. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, NULL),    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
@@ -5415,30 +5473,34 @@ static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
 
 struct vmafgpu__feature {
     const char *name;        /* name for config.features[].name */
-    const char *left_out_by; /* the switch that removed the feature, but not its columns; or NULL */
+    const char *left_out_by; /* the switch that removed the code of the feature but kept its columns; NULL if the
+                                code is present */
     const vmafgpu__column *columns;
     const vmafgpu__option *options;
     int debug_option; /* index of the option that adds columns */
     int needs_chroma;
-    /* Adds the required sums to the plan. Refuses unsupported options and pictures that are too small. */
+    /* Adds the required sums to the plan of the context. Refuses unsupported options and pictures that are too
+     * small. */
     vmafgpu_result (*plan)(vmafgpu *v, vmafgpu__extractor *e);
-    /* Computes the columns that do not depend on other frames. */
+    /* Computes those columns that do not depend on other frames. */
     void (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
                    double *out);
-    const vmafgpu__temporal *temporal; /* NULL if all columns depend on this frame only */
+    const vmafgpu__temporal *temporal; /* NULL if no column depends on other frames */
     const vmafgpu__cpu_feature *cpu;
-    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports it */
-    const vmafgpu__measure *measure;        /* NULL if it is not standalone */
-    /* Whether a column exists. NULL: columns without `debug` always exist, the others with the debug option. */
+    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports the feature */
+    const vmafgpu__measure *measure;        /* NULL unless the feature is standalone */
+    /* Whether a column exists. If NULL, columns with `debug` exist only with the debug option; all others always
+     * exist. */
     int (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
-/* A feature that was compiled out. Models and configs that use it get an error message. */
+/* Table entry of a feature that was compiled out. Models and configs that use the feature get an error message. */
 #define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
-/* plan() of features that support some bit depths only. At other depths libvmaf fails, or reads bytes as samples. */
+/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails, or treats each byte
+ * as a sample. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
@@ -5460,7 +5522,8 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Parses the value of an option. As in libvmaf, it is rounded to float and to six digits, and "-0" is refused. */
+/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six digits, and "-0"
+ * is refused. */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
@@ -5469,18 +5532,18 @@ static int vmafgpu__parse_option(const char *value, const char *end, double *num
     return strcmp(text, "-0") != 0 && vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
-/* One option in its written form, "name=value" or "feature.name=value". */
+/* One option as text: "name=value" or "feature.name=value". */
 typedef struct vmafgpu__setting {
-    const char *feature, *feature_end; /* empty if there is no feature */
+    const char *feature, *feature_end; /* empty if the text does not name a feature */
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Returns the number of characters of begin..end to show in a message. */
+/* Returns how many characters of begin..end are shown in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
 
-/* Parses the next setting of *text; settings are separated by colons. */
+/* Parses the next setting in *text. Settings are separated by colons. */
 static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
     const char *begin = *text;
     out->end = begin + strcspn(begin, ":");
@@ -5500,7 +5563,7 @@ static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int w
     return VMAFGPU_OK;
 }
 
-/* Returns the index of a word in a list separated by commas; -1 if it is not in the list. */
+/* Returns the index of a word in a list separated by commas; -1 if the list does not contain the word. */
 static int vmafgpu__find_word(const char *words, const char *begin, const char *end) {
     for (int i = 0;; i++) {
         const char *comma = words + strcspn(words, ",");
@@ -5519,7 +5582,7 @@ static const char *vmafgpu__nth_word(const char *words, int n, int *length) {
     return words;
 }
 
-/* Whether a word is short enough and has only characters that are allowed in column names. */
+/* Whether a word is short enough and contains only characters that column names may contain. */
 static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size) {
     const char *at = word;
     while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') ||
@@ -5528,7 +5591,7 @@ static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size
     return at == end && (size_t)(end - word) < size;
 }
 
-/* Sets an option of an extractor. said: the caller has already warned about unknown names. */
+/* Sets an option of an extractor. If `said` is set, the caller has already warned about unknown names. */
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting,
                                           int said) {
     const vmafgpu__feature *feature = e->feature;
@@ -5590,9 +5653,10 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
     return VMAFGPU_OK;
 }
 
-/* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
+/* Applies the settings in "name=value:...". If with_feature is set, the text is "feature.name=value:...", and only the
+ * settings for this feature are applied. */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
-    const int said = with_feature; /* vmafgpu__check_overlay() has warned */
+    const int said = with_feature; /* 1 if vmafgpu__check_overlay() has warned already */
     while (text && *text) {
         vmafgpu__setting setting;
         vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
@@ -5618,7 +5682,7 @@ static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e,
     return VMAFGPU_OK;
 }
 
-/* Makes the suffix "_egl_1_..." from the options that differ from their defaults. */
+/* Builds the suffix "_egl_1_..." from all options that differ from their defaults. */
 static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     const vmafgpu__option *options = e->feature->options;
     size_t used = 0;
@@ -5643,7 +5707,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, unless one with the same name exists: then that one applies with its own options, as in
+/* Adds an extractor. If an extractor with the same name exists, that one is used, with its own options, as in
  * libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
@@ -5673,7 +5737,7 @@ static int vmafgpu__uses(const vmafgpu *v, const vmafgpu__cpu_feature *feature) 
     return 0;
 }
 
-/* Whether a feature is processed as a whole. */
+/* Whether any feature is processed as a whole. */
 static int vmafgpu__scores_whole(const vmafgpu *v) {
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->cpu->score || v->features[i]->measure)
@@ -5681,7 +5745,7 @@ static int vmafgpu__scores_whole(const vmafgpu *v) {
     return 0;
 }
 
-/* Returns the first feature that uses chroma, or NULL. */
+/* Returns the first feature that uses chroma; NULL if there is none. */
 static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].needs_chroma)
@@ -5689,8 +5753,8 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether a feature is also computed for references without a distorted frame; with `chroma`, whether such a feature
- * uses chroma. */
+/* Whether any feature is also computed for references without a distorted frame. If `chroma` is set, only features that
+ * use chroma count. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5700,7 +5764,7 @@ static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     return 0;
 }
 
-/* Whether a feature needs both frames of the previous pair. */
+/* Whether any feature needs both frames of the previous pair. */
 static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature->measure && v->extractors[i].feature->measure->keep)
@@ -5708,8 +5772,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* Finds the index of a variant among *count variants; a new variant is appended. what: message if there are too
- * many. */
+/* Finds a variant in a list of *count variants and stores its index. A new variant is appended. `what` is the message
+ * if there are too many variants. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -5729,14 +5793,14 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 launches and memory of features
  * ================================================================================================
- * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
- * driver.
+ * This section defines the functions through which >>gpu runs a feature, and launches that several features share.
+ * Nothing in it depends on a driver.
  */
-enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* kernels that a feature uses in one context */
+enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a feature in one context */
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
-enum { VMAFGPU__STREAMS = 3 };              /* per batch; their work may run concurrently */
+enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX: products of 16 x 8 on NVIDIA GPUs; MATRIX_16: products of 16 x 16 on AMD GPUs. */
+/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs, MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -5744,58 +5808,64 @@ typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORMS
 } vmafgpu__kernel_form;
 
-/* For each form, a kernel whose presence in an image shows that the image has that form. */
+/* For each form, a kernel that exists only in images of this form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64",
     "vmafgpu_vif_matrix_3_f64",
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist once per class. */
+/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist in one version per
+ * class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. More than 48 KB must be requested from the driver. */
+/* Threads and shared memory of a block. If a block needs more than 48 KB, this must be requested from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
 
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
-/* The context of launches: configuration, device, and limits. */
+/* The properties that launches depend on: configuration, device, and limits. */
 typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan *plan;
-    vmafgpu__kernel_form form; /* of the VIF and motion kernels in the image */
+    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image */
     int lanes, multiprocessors;
-    int shared_limit;                         /* maximum shared memory of a block */
-    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* block limit of each compiled VIF kernel; 0 if unknown */
-    int uses_integers;                        /* for the VIF statistics */
-    unsigned char *kept_rows;                 /* ADM row sums for edits, by variant; NULL if not needed */
+    int shared_limit;                         /* maximum shared memory of a block, in bytes */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* maximum number of threads per block of each compiled VIF kernel; 0
+                                                 if unknown */
+    int uses_integers;                        /* 1 if the VIF statistics use integers */
+    unsigned char *kept_rows;                 /* receives the ADM row sums that edits need, per variant; NULL if not
+                                                 needed */
     uint32_t uncertain, still_uncertain;      /* for tests and the self-test, one bit per SSIM sum: sums to treat as
-                                                     uncertain, and as still uncertain after the first check */
+                                                 uncertain, and sums to treat as still uncertain after the first
+                                                 check */
 } vmafgpu__launch_context;
 
-/* The launches of a batch for one feature: their inputs, and the function that queues them on its stream. */
+/* The input for the launches of one feature in a batch, and the function that queues these launches on the stream. */
 typedef struct vmafgpu__work vmafgpu__work;
 struct vmafgpu__work {
     const vmafgpu__launch_context *context;
     const vmafgpu__batch *batch;
     const vmafgpu__gpu_chroma *chroma; /* [VMAFGPU__MAX_BATCH] */
     const vmafgpu__gpu_past *past;     /* [VMAFGPU__MAX_BATCH] */
-    void *const *functions;            /* by the kernel numbers of the feature */
-    const int *resident;               /* blocks that the device runs at once, for kernels with a `block` */
-    unsigned char *scratch;            /* of the first pair */
+    void *const *functions;            /* indexed by the kernel numbers of the feature */
+    const int *resident;               /* number of blocks that the device runs at once; only for kernels that
+                                          block() describes */
+    unsigned char *scratch;            /* scratch memory of the first pair */
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
-    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: work that warps have claimed */
-    int is_checked;    /* luma may contain illegal samples */
-    double *words;     /* of the first pair; see gpu_measured.words */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: number of work items that warps have claimed */
+    int is_checked;    /* 0 if all luma samples are known to be legal */
+    double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
-    uint32_t again;              /* bit of the pair to recompute; 0: all pairs, for the first time */
-    const vmafgpu__value *found; /* the words of that pair so far */
+    uint32_t again;              /* bit mask of the one pair to recompute; 0 when all pairs are computed for the
+                                    first time */
+    const vmafgpu__value *found; /* the words of that pair as computed so far */
     void (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu *v;
     void *stream;
@@ -5806,35 +5876,41 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
     work->launch(work, work->functions[function], shape, argument);
 }
 
-/* GPU functions of a standalone feature, called for each of its extractors in turn. */
+/* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* 64-bit results per pair, initially zero: integer or double sums */
-    /* Returns the unsupported part for a message, or NULL. The member is NULL if the kernels support everything. */
+    int words; /* number of 64-bit results per pair, initially zero: sums as integers or doubles */
+    /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
+     * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes per pair, shared; may be NULL */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the bytes of scratch memory per
+                                                                           pair, which extractors share; may be NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, with `words` as the kernels must find them; -1
-     * if recomputing would not help. NULL if never needed. */
+    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
+     * expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
     const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* Stream in batches, and for live pairs, which do not share the device with other pairs. Stream 0 is the one that
-     * the others fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of
-     * VIF. */
+    /* The stream for batches, and the stream for live pairs, which do not share the device with other pairs. The other
+     * streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the sequence of ADM
+     * kernels is shorter than that of VIF kernels. */
     int stream[2];
-    int starts_clear; /* zero the scratch memory before the first batch */
+    int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* name; NULL if not used */
-    /* Block size of a kernel that is launched with as many blocks as the device runs at once, or with more shared
-     * memory than usual; 0 threads for other kernels. NULL if there are only others. */
+    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
+                                                                                    NULL if the kernel is not used */
+    /* Returns the block of a kernel that is launched with as many blocks as the device runs at once, or that needs more
+     * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
+     * kernels. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* bytes per pair; or NULL */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* bytes; out may be NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the bytes per pair; may
+                                                                                     be NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the bytes; `out` may be
+                                                                                     NULL */
     void (*enqueue)(const vmafgpu__work *work);
-    /* Returns the number of the kernel that produces the first differing sums; -1 if all are equal. */
+    /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure; /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
@@ -5843,7 +5919,7 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
     return feature->stream[v->config.live];
 }
 
-/* Returns the bytes from a chroma sample to the next. */
+/* Returns the number of bytes from one chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
     return c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
 }
@@ -5856,7 +5932,7 @@ static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns a bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
+/* Returns a bit mask of the pairs that have a distorted frame, or, if `before` is set, a previous reference. */
 static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
     uint32_t pairs = 0;
     for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
@@ -5902,7 +5978,7 @@ static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
-/* Reserves bytes in the scratch memory of a pair and returns their offset. */
+/* Reserves memory in the scratch memory of a pair and returns its offset. */
 static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
@@ -5913,7 +5989,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after other kernels */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after all others */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5921,7 +5997,7 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
                                                   : NULL;
 }
 
-/* Adds a plane of terms. *blocks counts the blocks for its rows. */
+/* Adds a plane of terms. *blocks is the number of blocks for the rows of all planes so far, and is updated. */
 static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms,
                                                uint64_t sums, int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
@@ -5944,7 +6020,7 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
     launch->pairs = pairs;
 }
 
-/* Queues the chain kernels. kernel: number of the first chain kernel in the feature. */
+/* Queues the chain kernels. `kernel` is the number of the first chain kernel among the kernels of the feature. */
 static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch,
                                                     int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
@@ -5955,12 +6031,12 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
 
-/* ---- tap matrices, as the lanes of a warp hold them (operand a of m16n8k32 in PTX): 4 words of each lane ----
+/* ---- tap matrices, distributed over the lanes of a warp (operand a of m16n8k32 in PTX): 4 words per lane ----
  *
- * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
+ * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 if i >= 2) of row g (plus 8 if i is odd). */
 typedef int (*vmafgpu__matrix)(int scale, int row, int k);
 
-/* Lanes for which the halves of k are exchanged: none, those with t >= 2, the others, all. */
+/* Lanes in which the two halves of the k range are exchanged: none, lanes with t >= 2, lanes with t < 2, all. */
 typedef enum vmafgpu__halves {
     VMAFGPU__HALVES_KEPT = 0,
     VMAFGPU__HALVES_UPPER,
@@ -5996,7 +6072,8 @@ typedef void vmafgpu__task(void *arg, int index);
 /* ---- primitives of the system: locks, condition variables, threads, atomics ---- */
 
 #ifdef _WIN32
-/* An SRWLOCK and a CONDITION_VARIABLE: each is one pointer, initially NULL, and needs no destruction. */
+/* Wrappers for SRWLOCK and CONDITION_VARIABLE. Each of these is one pointer, initially NULL, and need not be
+ * destroyed. */
 typedef struct vmafgpu__lock {
     void *state;
 } vmafgpu__lock;
@@ -6038,7 +6115,7 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Starts a thread with _beginthreadex(), because the C library needs per-thread initialisation. */
+/* Starts a thread. Uses _beginthreadex(), because the C library initialises some state for each thread. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -6048,9 +6125,9 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* In MinGW, exp() and other functions use the x87 with the precision of the calling thread: 64 bits in the first
- * thread, 53 bits in threads that Windows starts. The same control word everywhere makes results independent of the
- * thread. */
+/* In MinGW, exp() and other functions use the x87 unit with the precision setting of the calling thread: 64 bits in the
+ * first thread, 53 bits in threads that Windows starts. Setting the same control word in all threads makes the results
+ * independent of the thread. */
 static void vmafgpu__thread_begin(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
@@ -6128,7 +6205,7 @@ static void vmafgpu__atomic_set(int *value, int to) {
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
-/* Changes `from` to `to`; returns whether the value was `from`. */
+/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
@@ -6159,17 +6236,17 @@ static inline void vmafgpu__atomic_set(int *value, int to) {
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
-/* Changes `from` to `to`; returns whether the value was `from`. */
+/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 #endif
 
-/* Waits are short, so threads poll for some tens of microseconds, up to two hundred, before they sleep. They yield
- * while polling, in case there are more threads than processors. */
+/* Waits are usually short, so threads poll for tens of microseconds, at most 200, before they sleep. While they poll,
+ * they yield the processor from time to time, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Must be called between polls. looks: number of polls so far. */
+/* Must be called between polls. `looks` is the number of polls so far. */
 static inline void vmafgpu__look_again(int looks) {
     if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
         vmafgpu__give_way();
@@ -6190,19 +6267,19 @@ static inline void vmafgpu__look_again(int looks) {
 struct vmafgpu__threads {
     vmafgpu__lock lock;
     vmafgpu__signal wake, idle;
-    int sleepers, is_waiting; /* number of sleeping threads; the caller sleeps; under the lock */
+    int sleepers, is_waiting; /* under the lock: number of threads that sleep; 1 if the caller sleeps */
     vmafgpu__task *task;
     void *arg;
-    int count;         /* parts of a task */
-    int next, running; /* parts assigned, parts unfinished; atomic, like the members below */
+    int count;         /* number of parts of a task */
+    int next, running; /* number of parts assigned, and of parts unfinished; atomic, like all members below */
     int round;         /* incremented for each task */
     int quit;
     int started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all are assigned. A late thread may process parts of the next task, which
- * is complete before its first part is assigned. */
+/* Processes parts of the current task until all of them are assigned. A thread that is late may already process parts
+ * of the next task. This is safe, because a task is stored completely before its first part is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6240,7 +6317,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     }
 }
 
-/* Makes the threads check for a new task, or for `quit`. */
+/* Makes the threads check whether there is a new task, or `quit` is set. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
@@ -6283,8 +6360,9 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* Starts the threads of a context, one less than are useful, because the calling thread works too. Starts none if they
- * exist already or config.parallel_for is set. If the system provides fewer threads, these do all the work. */
+/* Starts the threads of a context: one less than `useful`, because the calling thread works too. Starts no threads if
+ * they exist already, or if config.parallel_for is set. If the system provides fewer threads, those that started
+ * process all parts. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     char warning[128];
     if (useful < 2 || v->config.parallel_for || v->threads)
@@ -6307,7 +6385,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     v->threads = t;
     while (t->started < useful - 1 && vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t))
         t->started++;
-    if (t->started < useful - 1) { /* the existing threads process all parts */
+    if (t->started < useful - 1) { /* the threads that started process all parts */
         vmafgpu__message(warning, sizeof warning,
                          "config.threads: only %d of %d threads can be started; they do all the work", t->started + 1,
                          useful);
@@ -6317,7 +6395,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 }
 #endif
 
-/* Counts how often config.parallel_for has called each part. */
+/* Counts how often config.parallel_for calls each part. */
 typedef struct vmafgpu__parallel_run {
     vmafgpu__task *task;
     void *arg;
@@ -6325,7 +6403,7 @@ typedef struct vmafgpu__parallel_run {
     int times[VMAFGPU__MAX_THREADS];
 } vmafgpu__parallel_run;
 
-/* Runs a part on its first call; ignores further calls and invalid indices. */
+/* Runs a part when it is called for the first time. Ignores further calls and invalid indices. */
 static void vmafgpu__parallel_task(void *arg, int index) {
     vmafgpu__parallel_run *run = (vmafgpu__parallel_run *)arg;
     if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
@@ -6333,7 +6411,7 @@ static void vmafgpu__parallel_task(void *arg, int index) {
     run->task(run->arg, index);
 }
 
-/* Runs task(arg, i) for i in 0..config.threads-1 and waits until all have finished. */
+/* Runs task(arg, i) for all i in 0..config.threads-1 and waits until all calls have returned. */
 static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     const int count = v->config.threads;
     if (v->config.parallel_for && count > 1) {
@@ -6361,7 +6439,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     return VMAFGPU_OK;
 }
 
-/* Computes the rows of part `index` of `count`. */
+/* Computes the range of rows of part `index` of `count`. */
 static void vmafgpu__part(int rows, int index, int count, int *first, int *end) {
     *first = (int)((int64_t)rows * index / count);
     *end = (int)((int64_t)rows * (index + 1) / count);
@@ -6372,7 +6450,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * ================================================================================================ */
 #if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
 
-/* Returns the contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+/* Returns the contrast sensitivity according to Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
         { 0.67234f, 0.41317f, 0.22727f, 0.11792f },
@@ -6388,7 +6466,7 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
     return 1.0f / q;
 }
 
-/* Returns the contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+/* Returns the contrast sensitivity according to Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
 static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
     static const float parameters[2][4] = { /* measured at 20 and at 150 cd/m2 */
                                             { 0.334278f, 3.79542f, 1.07327f, 6.4635f },
@@ -6423,14 +6501,14 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 /* ================================================================================================
  * >>resampling                                   Gaussian filters, resizing of planes
  * ================================================================================================
- * Used by speed_chroma, speed_temporal, float_vif and float_motion, which can resize planes first.
+ * Used by the features speed_chroma, speed_temporal, float_vif and float_motion, all of which can resize planes first.
  */
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 
-enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples along a side */
+enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples per dimension */
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
-/* Source samples along a side for a new sample, and their weights. */
+/* The source samples in one dimension from which a new sample is computed, and their weights. */
 typedef struct vmafgpu__speed_source {
     int count;
     int at[VMAFGPU__SPEED_RESAMPLE];
@@ -6451,7 +6529,7 @@ static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
         taps[i] /= sum;
 }
 
-/* Returns the number of taps on either side, for a filter with `taps` taps at scale 1. */
+/* Returns the number of taps on either side of the centre, for a filter that has `taps` taps at scale 1. */
 static int vmafgpu__speed_reach(int taps, float scale) {
     const int size = (int)ceil((double)((float)taps * scale));
     return size < 3 ? 1 : size / 2;
@@ -6469,7 +6547,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     return 0;
 }
 
-/* Returns the cubic convolution kernel (Keys) with a = -3/4. */
+/* Returns the cubic convolution kernel of Keys with a = -3/4. */
 static float vmafgpu__speed_cubic(float t) {
     const float a = -0.75f;
     t = t < 0 ? -t : t;
@@ -6483,7 +6561,7 @@ static float vmafgpu__speed_lanczos(float t) {
     return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
 }
 
-/* Computes the sources of sample i if a side is resized from `size` to `count`. */
+/* Computes the sources of new sample i, if one dimension is resized from `size` to `count` samples. */
 static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
     static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
     const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
@@ -6501,7 +6579,7 @@ static void vmafgpu__speed_source_of(int method, int size, int count, int i, vma
         out->at[0] = nearest < size ? nearest : size - 1;
         out->weight[0] = 1;
     } else if (method == VMAFGPU__SPEED_BILINEAR) {
-        /* At the border, the distance is measured from the reflected sample. */
+        /* At the border, the distance is measured from the mirrored sample. */
         out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
         out->weight[1] = at - (float)out->at[0];
         out->weight[0] = 1 - out->weight[1];
@@ -6523,8 +6601,9 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
 #ifndef VMAFGPU_NO_GPU
 VMAFGPU__COLD
 
-/* Returns the number of table entries per sample that kernels use to resample a side. Tables have at least two entries
- * per sample, because kernels may read those of the bilinear method before they know which method applies. */
+/* Returns the number of table entries per sample that kernels use to resample one dimension. The tables have at least
+ * two entries per sample, because kernels may read the two entries of the bilinear method before they know which
+ * method applies. */
 static int vmafgpu__source_entries(int method) {
     vmafgpu__speed_source source;
     vmafgpu__speed_source_of(method, 1, 1, 0, &source);
@@ -6536,7 +6615,8 @@ static size_t vmafgpu__source_table_size(int method, int count) {
     return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
 }
 
-/* Fills the table that resizes `size` samples to `count`, unless out is NULL. Returns its number of entries. */
+/* Returns the number of entries of the table for resizing from `size` to `count` samples. Fills the table unless
+ * `out` is NULL. */
 static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
     const size_t entries = vmafgpu__source_table_size(method, count);
     if (out)
@@ -6558,46 +6638,50 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>chains                                       division of a frame among threads
  * ================================================================================================
- * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
- * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
- * bottom. A free thread takes the first piece whose input is complete, in a fixed order of the chains. No thread waits
- * for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far ahead of the others, so that
- * rows are still in the cache when the next feature reads them.
+ * A frame pair is processed in pieces. A piece is a strip of rows of one feature at one scale. It stores a few lines of
+ * intermediate results, but never planes of them. The pieces of a feature at a scale form a chain, which is processed
+ * from top to bottom. A free thread searches the chains in a fixed order and takes the first piece whose input is
+ * complete. Threads never wait for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far
+ * ahead of the others, so that rows are still in the cache when the next feature reads them.
  *
- * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
+ * Rows are counted in units. A unit is a pair of rows or, for wavelet bands, the single row that is computed from
+ * such a pair.
  */
 enum {
-    VMAFGPU__PIECE = 128,          /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, as pieces reread their neighbours; or half of a thread's share */
-    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
+    VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads its neighbours; half of the
+                                      rows per thread if that is less */
+    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* Pieces of another chain that must be complete: units first * times - above .. end * times + below - 1. */
+/* The input of a piece that consists of units first..end-1. The input consists of these units of another chain:
+ * first * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
 } vmafgpu__chain_input;
 
 typedef struct vmafgpu__chain_kind {
-    /* Processes rows first..end-1 of a scale. `space`: index of the workspace of the piece, or -1. */
+    /* Processes rows first..end-1 of a scale. `space` is the index of the workspace of the piece, or -1 if it has
+     * none. */
     void (*run)(const vmafgpu *v, int thread, int space, int scale, int first, int end);
-    const vmafgpu__cpu_feature *feature; /* NULL: does not depend on a feature */
+    const vmafgpu__cpu_feature *feature; /* if NULL, the chain does not depend on a feature */
     int scale;
-    int of_bands; /* units are rows of wavelet bands */
-    int least;    /* minimum rows of a piece */
+    int of_bands; /* 1 if units are rows of wavelet bands */
+    int least;    /* minimum number of rows of a piece */
     int has_space;
-    unsigned behind;               /* bit mask of chains that this one must not get too far ahead of... */
-    int slack;                     /* ...and additional units that it may be ahead */
-    vmafgpu__chain_input input[2]; /* times 0: not used */
+    unsigned behind;               /* bit mask of the chains that this chain must not get too far ahead of... */
+    int slack;                     /* ...and how many units more than usual it may be ahead of them */
+    vmafgpu__chain_input input[2]; /* not used if times is 0 */
 } vmafgpu__chain_kind;
 
 typedef struct vmafgpu__chain {
-    int rows;   /* of the picture or band */
+    int rows;   /* number of rows of the picture or band */
     int count;  /* number of pieces */
-    int *first; /* first unit of each piece, and the end */
-    int *done;  /* per piece; atomic */
-    int limit;  /* pieces in this frame: all or none */
-    int next;   /* first unclaimed piece; atomic */
+    int *first; /* first unit of each piece, followed by the number of units */
+    int *done;  /* 1 for each completed piece; atomic */
+    int limit;  /* number of pieces to process in this frame: all of them or 0 */
+    int next;   /* index of the first unclaimed piece; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
@@ -6606,13 +6690,13 @@ typedef struct vmafgpu__chains {
     vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
     int count;
     int threads;              /* threads beyond this number are idle */
-    int *spaces, space_count; /* atomic: whether each workspace is in use */
-    int is_stopped;           /* atomic: skip the remaining pieces */
+    int *spaces, space_count; /* spaces[i] is 1 while workspace i is in use; atomic */
+    int is_stopped;           /* 1 to skip the remaining pieces; atomic */
 } vmafgpu__chains;
 
-/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each piece is
- * the share of one thread of the remaining units, so that all threads finish together. Sizes are even, because VIF
- * processes four rows at once. */
+/* Divides units into pieces and returns the number of pieces. All pieces except the last have at least `least` units.
+ * The size of each piece is the number of units that are left, divided by the number of threads, so that all threads
+ * finish at about the same time. Sizes are even, because VIF processes four rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6627,10 +6711,11 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
     return count;
 }
 
-/* Allocates the pieces of all chains. wanted: number of threads that share each chain; 0 if it is not used. */
+/* Allocates the pieces of all chains. `wanted` contains the number of threads that share each chain; 0 if the chain
+ * is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* in units, even */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* units; even */
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -6646,7 +6731,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
     chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
-/* Whether all pieces that contain units first..end-1 are complete. */
+/* Whether all pieces with any of the units first..end-1 are complete. */
 static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     int low = 0;
     for (int high = chain->limit; low < high;) {
@@ -6662,7 +6747,7 @@ static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     return 1;
 }
 
-/* Whether a chain is so far ahead that other chains must catch up first. */
+/* Whether a chain is so far ahead of other chains that it must wait for them. */
 static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     const int lead = (2 * chains->threads - 1) * (VMAFGPU__PIECE / 2) + kind->slack;
@@ -6696,7 +6781,8 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Processes the next piece of this chain. Returns 0 if none is ready. Sets *is_over to 0 if a piece is unclaimed. */
+/* Processes the next piece of a chain and returns 1. Returns 0 if that piece is not ready or there is none. Sets
+ * *is_over to 0 if the chain has an unclaimed piece. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
@@ -6719,7 +6805,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Processes pieces on one thread until all pieces of the frame are claimed. */
+/* Makes a thread process pieces until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -6740,13 +6826,13 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 /* Memory of one thread. */
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
-    void *scratch;          /* for motion or VIF */
-    vmafgpu__adm_sums *adm; /* sums of a piece, per distorted frame */
+    void *scratch;          /* scratch memory for motion or VIF */
+    vmafgpu__adm_sums *adm; /* the sums of a piece, one element per distorted frame */
 } vmafgpu__worker;
 
 enum {
-    VMAFGPU__CHECK,     /* checks whether samples fit the bit depth */
-    VMAFGPU__KEEP,      /* stores the reference for motion of the next frame */
+    VMAFGPU__CHECK,     /* checks that samples fit the bit depth */
+    VMAFGPU__KEEP,      /* stores the reference, for the motion of the next frame */
     VMAFGPU__VIF_CHAIN, /* scale 0, followed by the other scales */
     VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
@@ -6758,49 +6844,56 @@ enum { VMAFGPU__CONVERSION_BUFFERS = 2 + (int)VMAFGPU__MAX_DISTORTED };
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t *log_table;
-    int wide;     /* views contain words (1) or bytes (0) */
-    int in_place; /* frames are read in place (1) or copied to staging_buffer (0) */
+    int wide;     /* 1 if views contain words, 0 if they contain bytes */
+    int in_place; /* 1 if frames are read in place, 0 if they are copied to staging_buffer */
     uint8_t *staging_buffer[2];
-    size_t row_bytes;    /* of staging_buffer and `history` */
-    uint8_t *history[2]; /* ring of the latest references; `current` is written next */
+    size_t row_bytes;    /* bytes per row of staging_buffer and `history` */
+    uint8_t *history[2]; /* ring of the latest references; the next one is written to index `current` */
     int ring, current;
     vmafgpu__plane vif[VMAFGPU__SCALES][2]; /* pictures of scales 1..3 (0 is unused) */
-    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
+    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits at scale 0, 32 bits at scales 1 and 2 */
     ptrdiff_t adm_stride[VMAFGPU__SCALES];
-    vmafgpu__worker *workers;                     /* chains.threads */
-    unsigned char *states;                        /* of standalone features */
-    void *scratch;                                /* shared by standalone features and CAMBI, one at a time */
-    uint64_t scratch_size;                        /* required by CAMBI */
+    vmafgpu__worker *workers;                     /* array of chains.threads elements */
+    unsigned char *states;                        /* the states of standalone features */
+    void *scratch;                                /* shared by standalone features and CAMBI, which use it one at a
+                                                     time */
+    uint64_t scratch_size;                        /* size that CAMBI requires */
     unsigned char *lent;                          /* buffers of vmafgpu_acquire_pair(), allocated by its first call */
-    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* unrounded row sums of the first member; NULL if not needed */
-    void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* ADM row sums of the first member before rounding; NULL if not
+                                                     needed */
+    void **adm_scratch; /* one per workspace; large but rarely in use, so many threads share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], partly filled */
-    vmafgpu__lent_layout conversion_layout;                         /* of the planes converted from RGB frames */
-    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
+    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], with only some
+                                                                       members set */
+    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes that RGB frames are
+                                                                       converted to */
+    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous reference, distorted
+                                                                       frames */
 
-    /* The current frame. */
+    /* Members that describe the current frame. */
     vmafgpu__view pair[2];
-    vmafgpu__view before[2];                       /* references one and two frames before */
-    vmafgpu__view check[2];                        /* views whose samples are not checked yet */
-    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames for one reference, this context
-                                                          first; the others are in other contexts or candidate_slots */
+    vmafgpu__view before[2];                       /* the references one and two frames earlier */
+    vmafgpu__view check[2];                        /* views with samples that have not been checked yet */
+    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames that share a reference. This
+                                                      context is the first; the others are other contexts, or
+                                                      elements of candidate_slots */
     int member_count;
-    int is_prepared;     /* the sums of the next pair are computed already */
-    int keeps_reference; /* the chains store the reference of this frame */
+    int is_prepared;     /* 1 if the sums of the next pair are computed already */
+    int keeps_reference; /* 1 if the chains store the reference of this frame */
 };
 
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
 
-/* The feature chapters. The sections up to >>cpu are included once per pass. */
+/* The feature chapters. Everything from here up to >>cpu is included once per pass. */
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
- * RGB frames are converted when they enter the backend; all later code uses planes in the format of the config. The CPU
- * backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
+ * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes that frames in the format of
+ * the config are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6816,15 +6909,16 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
 /* ---- colour ----
  *
  * A luma or chroma sample is floor(S (a . X) / (W M D) + offset + 1/2), where
- *   - X are weighted sums of R, G and B over the pixels of the sample, with weights that add up to W;
+ *   - X are weighted sums of R, G and B over the pixels of the sample; W is the sum of the weights;
  *   - M is the largest code of a component;
  *   - a / D is a row of the matrix;
  *   - S is the distance from black to white in the range of the output.
- * Rounding the fixed-point coefficients changes the product by at most 3 W M / 2 units of the last bit. `bias` adds
- * that many units. So the result exceeds the exact value by less than 3 W M + 1 units and is never below it. (Values
- * that end in one half must not be rounded down.) The exact value is a multiple of 1 / (2 W M D), so the sample is
- * right if 2^shift is more than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
- */
+ *
+ * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
+ * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
+ * units. (It must not be below, because values that end in one half would be rounded down.) The exact value is a
+ * multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This condition holds
+ * for all codes of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -6837,13 +6931,14 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
     return (uint32_t)(sample < p->max ? sample : p->max);
 }
 
-/* Computes luma in 32 bits, for codes of up to 10 bits and bit depths of up to 14. Each coefficient has two parts, with
- * a carry from the low sum to the high one: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+/* Computes luma in 32-bit arithmetic, for codes of up to 10 bits and bit depths of up to 14. Each coefficient is split
+ * into a low and a high part, and the low sum is carried into the high one. This is exact:
+ * floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
 enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
 
 typedef struct vmafgpu__luma_parts {
     uint32_t low[4], high[4];
-} vmafgpu__luma_parts; /* [3] is the bias */
+} vmafgpu__luma_parts; /* element 3 is the bias */
 
 VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
     const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
@@ -6851,14 +6946,15 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* The memory layout of a pixel format: bytes per pixel, bits per component (the first component has the lowest bits),
- * and whether blue comes first. Components of 16 bits are half floats. */
+/* The memory layout of a pixel format: bytes per pixel; bits per component; whether blue comes first. The first
+ * component has the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
 
-/* The filter of a chroma sample in one direction. It has weights for three columns (or rows): the one before the first
- * column of the sample, the first one, and the next one. `step` is the distance from sample to sample. */
+/* The filter of chroma samples in one direction. It has weights for three columns or rows of pixels: the one before the
+ * first column or row of the sample, the first one, and the one after it. `step` is the distance from one sample to the
+ * next, in pixels. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -6867,19 +6963,21 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
 
-/* RGB frames of one format that arrive with a batch. A luma thread computes PIXELS_AT_ONCE neighbouring pixels in each
- * of PIXELS_ROWS rows; block z processes item z. In the chroma kernel a thread computes one sample of both planes. */
+/* RGB frames of the same format that are uploaded with a batch. In the luma kernel, a thread computes PIXELS_AT_ONCE
+ * neighbouring pixels in each of PIXELS_ROWS rows. In the chroma kernel, a thread computes one sample of both planes.
+ * Block z processes item z. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
     vmafgpu__luma_parts parts;
     vmafgpu__pixel_form form;
     vmafgpu__chroma_taps across, down;
     const uint16_t *transfer; /* indexed by the bits of a half float */
-    int32_t has_parts;        /* use `parts` for luma */
+    int32_t has_parts;        /* 1 to compute luma from `parts` */
     int32_t width, height;
     int32_t luma_pitch, luma_bytes;
     int32_t chroma_width, chroma_height, chroma_pitch;
-    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes between samples and per sample; left shift */
+    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes from one sample to the next, bytes per sample; left
+                                                        shift of samples */
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
 
@@ -6892,7 +6990,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
 
-/* Indexed by frame.pixels. */
+/* One entry per value of frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
     { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 },
 };
@@ -6903,7 +7001,7 @@ struct vmafgpu__colours {
     uint16_t transfer[VMAFGPU__TRANSFER_ENTRIES]; /* 16-bit codes, indexed by the bits of a half float */
 };
 
-/* Returns numerator * 2^shift / denominator, rounded to nearest. The quotient must be below 2^62. */
+/* Returns numerator * 2^shift / denominator, rounded to nearest. The result must be below 2^62. */
 static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
     const int64_t size = numerator < 0 ? -numerator : numerator;
     int64_t quotient = size / denominator, rest = size % denominator;
@@ -6916,9 +7014,11 @@ static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int 
     return numerator < 0 ? -quotient : quotient;
 }
 
-/* Returns the coefficients of a plane, for codes from 0 to `one` and pixel weights that add up to `taps`. */
+/* Returns the coefficients of a plane for components with codes from 0 to `one`, and pixel weights that add up
+ * to `taps`. */
 static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
-    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue */
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue for
+                                                                                      each matrix */
     enum { UNIT = 10000 };
     const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
     const int rows[3][4] = { { r, g, b, UNIT },
@@ -6929,7 +7029,8 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
     const int64_t denominator = (int64_t)taps * one * rows[plane][3];
     vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64 bits, or by the vector code */
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64-bit arithmetic, or by the vector
+                                                                     code */
     p.max = (1 << n) - 1;
     p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
     for (int i = 0; i < 3; i++)
@@ -6937,7 +7038,7 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     return p;
 }
 
-/* Applies the transfer function to linear light from 0 to 1. */
+/* Applies the transfer function to linear light in the range 0 to 1. */
 static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     if (transfer == VMAFGPU_TRANSFER_SRGB)
         return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
@@ -6947,7 +7048,8 @@ static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* Fills the transfer table. Each entry is far enough from a rounding boundary to be the same with any libm. */
+/* Fills the transfer table. All values are so far from rounding boundaries that the entries are the same with any
+ * libm. */
 static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
@@ -7004,7 +7106,7 @@ typedef struct vmafgpu__luma_job {
     const vmafgpu__pixel_form *form;
     const vmafgpu__colour_plane *plane;
     const uint16_t *transfer;
-    int wide, shift; /* 1 if samples are words; left shift of samples */
+    int wide, shift; /* `wide`: 1 if samples are words; `shift`: left shift of samples */
 } vmafgpu__luma_job;
 
 typedef struct vmafgpu__chroma_job {
@@ -7012,19 +7114,20 @@ typedef struct vmafgpu__chroma_job {
     const vmafgpu__colour_plane *plane; /* [2] */
     const vmafgpu__chroma_taps *across, *down;
     const uint16_t *transfer;
-    int wide, shift, step; /* 1 if samples are words; left shift; bytes between samples */
-    int width;             /* of the rows of pixels */
+    int wide, shift, step; /* `wide`: 1 if samples are words; `shift`: left shift of samples; `step`: bytes from one
+                              sample to the next */
+    int width;             /* number of pixels per row */
 } vmafgpu__chroma_job;
 
 typedef struct vmafgpu__pixels_functions {
-    /* Computes luma of a row of w pixels. */
+    /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Computes a row of w samples of both chroma planes. rows: the row before the first one of the sample, that row and
-     * the next one. */
+    /* Computes a row of w samples of both chroma planes. `rows` are rows of pixels: the one before the first row of the
+     * sample, the first row, and the one after it. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
-/* Unpacks the three components of `count` pixels, at most MOST_PIXELS. */
+/* Unpacks the three components of `count` pixels. `count` is at most MOST_PIXELS. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
 static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels,
@@ -7062,8 +7165,8 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
-    vmafgpu_frame to; /* in the format of the config, except luma if... */
-    int is_packed;    /* ...is_packed: bytes at 8 bits, words with samples in the low bits above */
+    vmafgpu_frame to; /* in the format of the config, except for luma if... */
+    int is_packed;    /* ...is_packed is set: bytes at 8 bits, otherwise words with samples in the low bits */
     int with_chroma;
 } vmafgpu__conversion;
 
@@ -7071,7 +7174,7 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of a plane to write; stores the distance between samples in *step. */
+/* Returns the address of row y of a plane that is written. Stores the distance between samples in *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -7095,11 +7198,12 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples from x on: sums over up to three rows, then over up to three columns. */
+/* Computes `count` chroma samples, starting with sample x. Sums over up to three rows, then over up to three
+ * columns. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
-    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* columns */
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* range of columns */
     const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
@@ -7113,7 +7217,8 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
     }
-    for (int k = 0; k < 3 && first > before; k++) /* repeat the left edge; the right edge is never crossed */
+    for (int k = 0; k < 3 && first > before; k++) /* repeats the column at the left edge; no sample extends beyond
+                                                     the right edge */
         sums[k][0] = sums[k][1];
     for (int i = 0; i < count; i++) {
         uint32_t sum[3];
@@ -7196,17 +7301,19 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define VMAFGPU__CHROMA_PIXELS  VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_SPACE   VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
-/* Red and blue share a 32-bit lane as two words of 16 bits, and green has a lane of its own, because the instructions
- * sum pairs of products. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
- * highest is signed. Since floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), passing carries
- * upwards gives the same result as the scalar code. Here components have at most 10 bits and their weighted sums at
- * most 14. Half floats exceed this limit, so the scalar code converts them.
- */
+/* Red and blue share a 32-bit lane as two 16-bit words, and green has a lane of its own, because the instructions add
+ * pairs of products. Coefficients are split into digits of 15 bits: three digits for luma, four for chroma. The highest
+ * digit of chroma is signed. The carry from each digit is added to the next higher one. This gives the same result as
+ * the scalar code:
+ * floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)).
+ * In vector code, components may have at most 10 bits, and their weighted sums at most 14. Half floats exceed this
+ * limit, so they are converted by the scalar code. */
 
 typedef struct vmafgpu__pixels_digits {
     vmafgpu__v rb[4], g[4], bias[4]; /* lowest digit first */
     vmafgpu__v low, high;            /* masks of a component in the lower and upper word */
-    int bits, up;                    /* bits per component; right shift of the third one to the upper word */
+    int bits, up;                    /* bits per component; right shift that moves the third component to the upper
+                                        word */
     int shift;                       /* final right shift */
 } vmafgpu__pixels_digits;
 
@@ -7256,7 +7363,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
     return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
-/* Converts the pixels that fill whole vectors of output bytes. Returns how many of the `count` pixels were
+/* Converts pixels as long as they fill whole vectors of output bytes. Returns how many of the `count` pixels are
  * converted. */
 VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *words, int count, uint8_t *out) {
@@ -7285,7 +7392,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Expand three bytes to a word. The last pixel of a row is excluded, as four bytes are read. */
+        /* Expands three bytes to a word. The last pixel of a row is excluded, because four bytes are read per pixel. */
         for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
             uint8_t words[4 * VMAFGPU__CHUNK];
             for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7296,10 +7403,10 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
 }
 
-/* ---- chroma: VMAFGPU__V_BYTES samples at once; the last ones of a row overlap the previous ones ---- */
+/* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
-/* Sums of pixels over the rows, in the form described above. The first entry is the pixel before the first sample; then
- * each chroma sample has two pixels. */
+/* Sums over the rows, one per pixel, in the form described above. The first entry belongs to the pixel before the first
+ * sample. After it, there are two pixels per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -7308,7 +7415,8 @@ typedef struct vmafgpu__chroma_words {
     uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
 } vmafgpu__chroma_words;
 
-/* Sums `count` pixels from column x on over the rows; they are stored from index 1 on, after the pixel before x. */
+/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored from index 1 on, and the
+ * sum for the pixel before column x is stored at index 0. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7319,7 +7427,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
         if (bytes == 4 || !job->down->weight[j])
             continue;
-        const int last = before + count - 1; /* no reads past the end of the row */
+        const int last = before + count - 1; /* avoids reads beyond the end of the row */
         for (int i = 0; i < last; i++)
             memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
         memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
@@ -7339,13 +7447,13 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         vmafgpu__v_store(sums->rb + 1 - before + at, rb);
         vmafgpu__v_store(sums->g + 1 - before + at, g);
     }
-    if (!before) { /* the left edge */
+    if (!before) { /* at the left edge, the first column is repeated */
         sums->rb[0] = sums->rb[1];
         sums->g[0] = sums->g[1];
     }
 }
 
-/* Returns the sums across for a vector of samples; `sums` starts with the pixel before the first sample. */
+/* Returns the sums over the columns for a vector of samples. `sums` starts with the pixel before the first sample. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight,
                                                   const uint32_t *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7365,7 +7473,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
         samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
 }
 
-/* Stores samples as words or bytes: of one plane if v is NULL, else of both planes interleaved. */
+/* Stores samples as words or bytes. If v is NULL, they belong to one plane; otherwise u and v are interleaved. */
 VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v,
                                          uint8_t *out) {
     vmafgpu__v half[2];
@@ -7439,20 +7547,20 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ================================================================================================
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * Follows integer_vif.c of libvmaf: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536. The
- * chapters of vif and motion share vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general
- * helpers.
+ * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps add up to
+ * 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the chapter on
+ * motion, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also compiled in builds without the feature ---- */
 
 typedef struct vmafgpu__vif_sums {
     int64_t numerator[VMAFGPU__MAX_VARIANTS]; /* sum of log2(n2 / n1), times 2048 */
     int64_t denominator;                      /* sum of log2(1 + s1 / noise), times 2048 */
     int64_t flat_noise;                       /* sum of s2 where s1 is below the noise */
-    int64_t flat_count;                       /* number of those samples */
+    int64_t flat_count;                       /* number of samples with s1 below the noise */
 } vmafgpu__vif_sums;
 
 #endif
@@ -7498,7 +7606,7 @@ VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Return the right shifts, with rounding, of the vertical pass: for means and for squares. */
+/* Return the rounding right shifts of the vertical pass: the first for means, the second for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -7506,9 +7614,10 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
     return scale ? 16 : 2 * (bit_depth - 8);
 }
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
- * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps, which are far enough
- * from integers to be the same with any libm. Only the host computes it; other devices receive a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535. As in libvmaf, log2(m) is rounded to float first.
+ * The result is floor(2048 * log2(m) + 1/2 + 2^-10). The code computes where this function steps from one value to the
+ * next. These positions are so far from integers that any libm gives the same table. Only the host computes the table;
+ * devices receive a copy. */
 #ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
@@ -7522,7 +7631,7 @@ static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
 }
 #endif
 
-/* Returns 2048 * log2(v) from the table, for v >= 2^15. Bits below the leading sixteen are dropped. */
+/* Returns 2048 * log2(v) from the table, for v >= 2^15. Only the highest 16 significant bits of v are used. */
 VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
     const int k = vmafgpu__bit_length(v) - 16;
     return table[(v >> k) - 32768] + 2048 * k;
@@ -7532,21 +7641,21 @@ VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
     return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
 }
 
-/* Returns a variance or covariance from the weighted sum of squares or products and from the means. It may be
- * negative. */
+/* Returns a variance or covariance, given the weighted sum of squares or products, and the means. The result may
+ * be negative. */
 VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
     return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
 }
 
-/* Computes the gain g of the distortion channel and the unexplained variance v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0,
- * s2 > 0. */
+/* Computes the gain g of the distortion channel and the unexplained variance v. Requires s1 >= VMAFGPU__VIF_NOISE, and
+ * positive s12 and s2. */
 VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
     *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
     const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
     *v = rest > 0 ? rest : 0;
 }
 
-/* Returns the numerator term of one sample; log_n1 is the logarithm of n1 = v + noise. */
+/* Returns the numerator term of one sample. log_n1 is the logarithm of n1, which is v + noise. */
 VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
                                          const uint16_t *table) {
     const double limited = g < gain_limit ? g : gain_limit;
@@ -7558,12 +7667,12 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: four times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
-    /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
-     * devices with less shared memory. */
+    /* Matrix form: warps per block. Shared memory and registers limit their number. On devices with less shared memory,
+     * vmafgpu__vif_block() returns fewer warps. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
-    VMAFGPU__VIF_WARPS_PTX = 8, /* the same in PTX, for which ptxas may need more registers */
+    VMAFGPU__VIF_WARPS_PTX = 8, /* warps per block if compiled from PTX, because ptxas may need more registers */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
@@ -7572,23 +7681,24 @@ enum {
     VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory per warp */
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
-    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of the tap matrices of a scale */
-    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory, after the matrices */
-    /* Plain form: four planes of the tile, and half a plane for the next scale. */
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words in the tap matrices of a scale */
+    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory for rounding constants, after the matrices */
+    /* Plain form: four planes of the tile, and half of a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: bytes per block, plus bytes per warp with samples of one and of two bytes. */
+    /* Matrix form: bytes per block, plus bytes per warp for samples of one byte and of two bytes. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
-    /* Warps per block in the 16 x 16 matrix form, with 32 and with 64 lanes: limited by the registers of a compute
-     * unit. */
+    /* 16 x 16 matrix form: warps per block with 32 lanes and with 64 lanes. The registers of a compute unit limit
+     * their number. */
     VMAFGPU__VIF_WARPS_16_32 = 8,
     VMAFGPU__VIF_WARPS_16_64 = 12
 };
 
-/* Tap matrices of a scale in the 16 x 16 matrix form, 128 words each. DOWN and ACROSS are those of the next scale.
- * There are six for DOWN: low digits, high digits and rest, for the reference, then for the distorted image. */
+/* Tap matrices of a scale in the 16 x 16 matrix form. Each has 128 words. DOWN and ACROSS compute the next scale.
+ * There are six matrices for DOWN: low digits, high digits and rest for the reference, then the same three for the
+ * distorted image. */
 typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_LOW = 0,
     VMAFGPU__VIF_16_HIGH,
@@ -7597,38 +7707,40 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
     VMAFGPU__VIF_16_ACROSS_REST,
     VMAFGPU__VIF_16_MATRICES,
-    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words of a scale */
+    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of the matrices of the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices that compute the next scale */
 } vmafgpu__vif_16;
 
-/* A gain limit, prepared for the statistics. */
+/* A gain limit, in the form that the statistics use. */
 typedef struct vmafgpu__vif_gain {
     double limit;
-    int32_t any;   /* 0 if the limit is 1, else all bits below the sign */
+    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
     int32_t shift; /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
-    uint32_t one;  /* 1, hidden from the optimiser */
+    uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
 
 typedef struct vmafgpu__vif_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
-    uint64_t output[2];     /* in the scratch: images of the next scale; not used at scale 3 */
+    uint64_t input[2];      /* offsets in the scratch memory of the images of this scale: reference, distorted; not
+                               used at scale 0 */
+    uint64_t output[2];     /* offsets of the images of the next scale; not used at scale 3 */
     int32_t input_pitch, output_pitch;
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL: no
+                              check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
-    int32_t mean_shift, square_shift; /* of the vertical pass */
+    int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
     int32_t mean_half, square_half;   /* rounding constants of these shifts */
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
-    int32_t variant, first; /* the first variant also computes shared sums and the next scale */
-    int32_t images_only;    /* 1: compute no sums */
+    int32_t variant, first; /* the first variant also computes the sums that all variants share, and the next scale */
+    int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
 
@@ -7697,46 +7809,51 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,      /* columns processed together, so that their state stays in the L2 cache... */
-    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...with up to this many threads; more threads use narrower strips */
-    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the longest reach */
-    VMAFGPU__VIF_FILL = 64,         /* both sides, and padding to whole registers */
-    VMAFGPU__VIF_MARGIN = 32        /* elements on both sides of each half of a line */
+    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; limited so that the state of a strip stays in the L2
+                                       cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...if there are up to this many threads; with more threads, strips are
+                                       narrower */
+    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the maximum reach */
+    VMAFGPU__VIF_FILL = 64,         /* columns on both sides, plus padding to whole registers */
+    VMAFGPU__VIF_MARGIN = 32        /* elements before and after each half of a line */
 };
 
-/* A picture of one scale, and the destination for the next scale. */
+/* A picture of one scale, and where to write the picture of the next scale. */
 typedef struct vmafgpu__vif_picture {
     const void *row;       /* row 0: bytes, or 16-bit words if the job is `wide` */
     ptrdiff_t pitch;       /* in bytes */
-    uint16_t *next;        /* row 0 of the picture of the next scale, w / 2 by h / 2; NULL if not wanted */
+    uint16_t *next;        /* row 0 of the picture of the next scale, which has w / 2 by h / 2 samples; NULL if not
+                              needed */
     ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
-/* One scale of a strip of rows. Nothing is read outside the pictures or written outside those of the next scale. */
+/* One scale of a strip of rows. The code reads nothing outside the pictures, and writes nothing outside the pictures of
+ * the next scale. */
 typedef struct vmafgpu__vif_job {
     vmafgpu__vif_picture reference;
     const vmafgpu__vif_picture *distorted;
     int distorted_count;
     int wide, scale, bit_depth, w, h;
-    int first, end;  /* rows; `first` is even, `end` is even or h */
-    int images_only; /* 1: compute no sums */
+    int first, end;  /* range of rows: `first` is even, `end` is even or equal to h */
+    int images_only; /* if 1, no sums are computed */
     const vmafgpu__plan *plan;
     const uint16_t *log_table; /* unused if log_entries is 0 */
-    void *scratch;             /* of the calling thread, aligned to 64 bytes */
+    void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
     int widest;                /* maximum number of columns of a strip */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
-    /* Processes rows of a scale and computes the pictures of the next one. Adds to sums[i] for the i-th distorted
-     * picture. */
+    /* Processes rows of a scale and computes the pictures of the next scale. The sums of the i-th distorted picture are
+     * added to sums[i]. */
     void (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
-    /* Returns the bytes needed for vmafgpu__vif_job.scratch. log_entries: number of entries of log_table. */
+    /* Returns the number of bytes needed for vmafgpu__vif_job.scratch. `log_entries` is the number of entries of
+     * log_table. */
     uint64_t (*scratch_size)(int width, int together, int threads);
     size_t log_entries;
 } vmafgpu__vif_functions;
 
-/* Returns the maximum strip width, a multiple of 64. It shrinks with the number of distorted images, as their state
- * shares the cache. */
+/* Returns the maximum width of a strip, a multiple of 64. More distorted images make strips narrower, because the state
+ * of all images shares the cache. */
 static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
     const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
     const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
@@ -7744,8 +7861,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 }
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Returns the bytes of scratch that the vector code needs for up to `together` distorted pictures: ten pairs of rows of
- * each picture, 16-bit lines for four rows, means and variances. */
+/* Returns the bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten pairs of
+ * rows of each picture, 16-bit lines for four rows, means, and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
@@ -7760,9 +7877,10 @@ static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) 
 #endif
 
 typedef struct vmafgpu__vif_tap_lines {
-    uint16_t *mean[2];    /* after the vertical pass: reference, distorted */
-    uint32_t *square[3];  /* reference squared, distorted squared, product */
-    int32_t *variance[3]; /* after the horizontal pass: s1, s2, s12 */
+    uint16_t *mean[2];    /* results of the vertical pass: reference, distorted */
+    uint32_t *square[3];  /* results of the vertical pass: squares of the reference, squares of the distorted
+                             picture, products */
+    int32_t *variance[3]; /* results of the horizontal pass: s1, s2, s12 */
 } vmafgpu__vif_tap_lines;
 
 static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
@@ -7784,8 +7902,8 @@ static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int th
     return carver.used;
 }
 
-/* The inner loops add a chunk of weighted samples, products or squares to sums. Each body is a single simple statement,
- * which compilers vectorise. */
+/* The inner loops add weighted samples, products or squares to sums, one chunk at a time. The body of each loop is a
+ * single simple statement, which compilers can vectorise. */
 static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
                                         uint16_t tap) {
     for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7877,7 +7995,7 @@ static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafg
     sums->flat_count += flat_count;
 }
 
-/* Computes one row of the next scale: filters both ways and keeps every second row and column. */
+/* Computes one row of the next scale: filters in both directions, and keeps every second row and column. */
 static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w,
                                     int shift, uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
@@ -8104,67 +8222,70 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
 /* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
- * instructions sum pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of
- * the lower row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed
- * for each group of four rows, which is faster than loading them from the L2 cache.
+ * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, the odd lanes samples of the
+ * lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to row. Squares are
+ * recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
- * Along a row, pairs are neighbouring samples. Even and odd pairs are stored separately, so that adjacent pairs in
- * memory are four columns apart, and one load serves four columns in the same way as a load of the vertical pass serves
- * four rows. Most of these loads cross cache lines and are expensive.
+ * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
+ * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
+ * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
- * Factors are signed, so 16-bit values are stored minus 32768. As the taps sum to 2^16, the sum of products is then too
- * small by 2^31. Values of more than 16 bits are summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
- * each of which fits 32 bits. The taps of scale 3 are halved, because the middle one exceeds 32767, and the sums are
- * doubled afterwards; this is exact, as all of these taps are even.
- */
+ * Factors are signed, so 16-bit values are stored minus 32768. Since the taps add up to 2^16, this makes the sum of
+ * products too small by 2^31. Values of more than 16 bits are summed in halves:
+ * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
+ * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
+ * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
-/* The taps of a scale in pairs, for a window that starts on an even row or column, and for one that starts on an odd
- * one. `first` is the number of pairs of a larger window before these. */
+/* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
+ * starts on an odd one. In a larger window, `first` is the number of pairs before these. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
 } vmafgpu__vif_taps_of;
 
-enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* 16-bit lanes of a register */
+enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
-/* The windows of both filters of a scale fit a window of `reach`. SLOTS is the number of pairs in the window of four
- * rows or columns. Along rows the reach is at least 2, so that windows start with a whole pair. */
-#define VMAFGPU__VIF_MOST         9 /* pairs of a window of scale 0... */
+/* A scale uses two filters: its own, and that of the next scale. The windows of both fit a window of `reach`. SLOTS is
+ * the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if it is less, so
+ * that windows start with a whole pair. */
+#define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
-/* ODD is the distance in elements from the even pairs of a line to its odd pairs, a multiple of 32. PLACE is the index
- * of column x in a line, where x counts from the first column of the line. */
+/* ODD is the distance, in elements, from the even-numbered pairs of a line to the odd-numbered pairs. It is a multiple
+ * of 32. PLACE is the index in a line of column x, counted from the first column of the line. */
 #define VMAFGPU__VIF_ODD(widest)   (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
 typedef struct vmafgpu__vif_strip {
     const vmafgpu__vif_job *job;
-    int left, columns; /* first column and number of columns of the vertical pass */
-    int blocks;        /* 16-bit registers for these columns; even ones for even pairs */
-    int x, end;        /* columns that belong to the strip */
-    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves
-     * of the products. next_line: two rows of the next scale of both images. */
+    int left, columns; /* the first column of the vertical pass, and the number of columns */
+    int blocks;        /* number of 16-bit registers for these columns; even-numbered registers hold the
+                          even-numbered pairs */
+    int x, end;        /* the columns that belong to the strip */
+    /* line: per row, from column `left` on: mean of the reference; high and low halves of its squares; the same three
+     * for the distorted image; halves of the products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
-    ptrdiff_t odd; /* VMAFGPU__VIF_ODD of the widest strip */
-    /* Each group of columns that fills four registers is stored as columns 0, 4, 8, ..., then 1, 5, ..., then 2, then
-     * 3. */
-    uint32_t *mean[4];    /* weighted mean of the reference, per row */
-    int32_t *variance[6]; /* s1 of four rows, then s2, s12 */
+    ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
+    /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
+     * columns 1, 5, ..., and so on. */
+    uint32_t *mean[4];    /* weighted mean of the reference, for each row */
+    int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets of the pairs of a window in a line */
+    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets in a line of the pairs of a window */
 } vmafgpu__vif_strip;
 
-/* Sums of many samples per lane. Each term of the logarithms is below 2^15. */
+/* Sums over many samples, one per lane. Each logarithm adds less than 2^15. */
 typedef struct vmafgpu__vif_totals {
-    /* Logarithms consist of two parts, see vif_logs. */
+    /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* includes VIF_LOG_BIAS and VIF_LOG_NOISE once per register counted in `registers`;
-                                   like `logs`, the same for all distorted images */
-    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes of two 32-bit values, [1] their upper values */
+    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE once per register of samples, whose
+                                  number is `registers`; equal for all distorted images, like `logs` */
+    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes that contain two 32-bit values, [1] sums the upper values
+                                  alone */
     unsigned logs, registers;
 } vmafgpu__vif_totals;
 
@@ -8183,16 +8304,16 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument and hides this from the compiler, which would otherwise keep taps in registers that the sums
- * need. */
+/* Returns its argument in a way that the compiler does not recognise. Otherwise compilers would keep the taps in
+ * registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
 }
 
-/* Most samples belong to scales 0 and 1. The functions for these get a constant `most`, so that their loops over the
- * pairs of a window (except the first and last pair) are unrolled. The other scales share one function with `most`
- * 0. */
+/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops over
+ * the pairs of a window, without the first and the last pair, are unrolled. For the other scales `most` is 0 and the
+ * loops are not unrolled. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
      : s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) \
@@ -8210,12 +8331,13 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
         } \
     }
 
-/* Returns the initial value of a sum, halved if the taps are (the sum is doubled at the end). */
+/* Returns the initial value of a sum. If taps are halved, the value is halved too, because the sum is doubled
+ * at the end. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_start(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
 }
 
-/* Sums of four rows or columns. These are named members because compilers keep arrays in memory during loops. */
+/* Sums of four rows or columns. The members are not an array, which compilers would keep in memory during loops. */
 typedef struct vmafgpu__vif_four {
     vmafgpu__v a, b, c, d;
 } vmafgpu__vif_four;
@@ -8226,12 +8348,12 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* The window of four rows or columns starts with a pair that only the first two need, and ends with a pair for the last
- * two only. */
+/* In the window of four rows or columns, the first pair is needed only by the first two, and the last pair only by
+ * the last two. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
-/* Adds a pair to the sums of its four rows or columns. taps[0] applies to the first two of them, taps[-1] to the last
- * two. vmafgpu__v_hold() makes compilers keep this order and the sums in registers. */
+/* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
+ * vmafgpu__v_hold() makes compilers keep this order, and keep the sums in registers. */
 VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a, const vmafgpu__v (*taps)[2],
                                            int place) {
     if (place != VMAFGPU__VIF_LAST) {
@@ -8258,15 +8380,16 @@ VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
 
 /* ---- pairs of rows ---- */
 
-/* Returns the address of row y, mirrored at the borders; row 0 if the mirrored row is outside too (its content is not
- * used). */
+/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside too, returns the address of row
+ * 0; its content is then not used. */
 VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
                                                 int wide, int y) {
     const int at = vmafgpu__reflect(y, s->job->h);
     return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
 
-/* Stores two rows as pairs: the first columns of even pairs, their second columns, then the same of odd pairs. */
+/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then
+ * both for the odd-numbered pairs. */
 VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
                                           int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -8299,17 +8422,18 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, con
         vmafgpu__vif_take_of(s, image, 0, y, to);
 }
 
-/* ---- down the columns ---- */
+/* ---- vertical pass ---- */
 
-/* Splits 32-bit values of the first and second columns of pairs into lines of halves minus 32768; the upper halves
- * already have this offset. */
+/* Splits 32-bit values into upper and lower halves, and writes the halves minus 32768 to two lines. The values belong
+ * to the first (a) and second (b) columns of pairs. Their upper halves already include the offset. */
 VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 
-/* Returns (2^16 * high + low) >> n as (high << (16 - n)) + (low >> n). `low` includes the rounding constant. */
+/* Returns (2^16 * high + low) >> n, computed as (high << (16 - n)) + (low >> n). `low` includes the rounding
+ * constant. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
     return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
 }
@@ -8319,7 +8443,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_
         line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
 }
 
-/* Computes the means of four rows in a block of two registers. */
+/* Computes the means of four rows for the columns in two registers. */
 VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
                                            vmafgpu__v (*out)[4]) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8339,7 +8463,7 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
     vmafgpu__vif_put_four(next, out[1]);
 }
 
-/* Computes two rows of the next image; uses the taps of even rows only. */
+/* Computes two rows of the image of the next scale. Only the taps for even rows are used. */
 VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
                                            vmafgpu__v *out) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8361,9 +8485,9 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
     out[3] = vmafgpu__v_add_pairs16(d, vmafgpu__v_load(from + at[pairs] + STEP), taps[pairs - 1][0]);
 }
 
-/* Computes the means of four rows of an image into line `line` of each row (if `means` is set), and two rows of the
- * next image into `next_line` (unless NULL). `at` has the offsets of the pairs of the window. `ahead` are the four rows
- * that are read next; they are prefetched gradually. */
+/* If `means` is set, computes the means of four rows of an image and writes them to line `line` of each row. Unless
+ * `next_line` is NULL, also computes two rows of the image of the next scale. `at` contains the offsets of the pairs in
+ * the window. `ahead` are the four rows that will be read next; they are prefetched in small steps. */
 VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int means, int line, uint16_t *const *next_line, const char *const *ahead,
                                            int most) {
@@ -8398,7 +8522,7 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, co
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
-/* Sums of the lower halves of products, and of the upper halves if products have more than 16 bits. */
+/* Sums of the lower halves of products. If products have more than 16 bits, there are sums of the upper halves too. */
 typedef struct vmafgpu__vif_product {
     vmafgpu__vif_four low, high;
 } vmafgpu__vif_product;
@@ -8422,15 +8546,16 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
     }
 }
 
-/* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
- * two lines from `line` on. The kinds of products are computed one at a time, because registers are scarce. */
+/* Computes weighted sums of the products of two images (of the squares of one image if `square` is set) for four rows,
+ * and stores their halves in two lines, starting with `line`. Each kind of product is computed separately, because
+ * registers are scarce. */
 VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other,
                                               int square, int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
     const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
     for (int b = 0; b < s->blocks; b++) {
         const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v low[2][4], high[2][4]; /* for both registers */
+        vmafgpu__v low[2][4], high[2][4]; /* for both registers of a block of columns */
         for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
             const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->down.pair);
             vmafgpu__vif_product sum[2];
@@ -8482,9 +8607,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
-/* Mirrors lines at those borders of the image that the strip touches: eight columns, whatever the reach. A pair beyond
- * a border consists of the first column of one inner pair and the second column of the pair before it. Two pairs that
- * are adjacent in memory are four columns apart and are swapped. */
+/* Mirrors lines at the borders of the image that the strip touches. Always writes eight columns, whatever the reach. A
+ * pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
+ * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image,
+ * are swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -8510,7 +8636,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
                 two = two >> 32 | two << 32;
                 memcpy(lines[k] + to[i], &two, sizeof two);
             }
-            if (side && odd) /* the second half of the last pair is outside */
+            if (side && odd) /* the second column of the last pair is outside the image */
                 lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
         }
     }
@@ -8518,7 +8644,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
 
 /* ---- images of the next scale ---- */
 
-/* Sets the byte offsets in a line of the pairs in the window of four columns at 0. */
+/* Computes the offsets of the pairs in the window of columns 0 to 3, in bytes relative to column 0 of a line. */
 static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     for (int i = 0; i < VMAFGPU__VIF_SLOTS(reach); i++) {
         const int n = i - reach / 2;
@@ -8562,10 +8688,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
-/* ---- along the rows, and the statistics ---- */
+/* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of one, three or five lines at a time, limited by registers. Many independent sums hide the latency of
- * multiplications. */
+/* Weighted sums of up to five lines at a time; fewer if there are few registers. Many independent sums hide the latency
+ * of multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -8590,7 +8716,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
-/* Scales 0 and 1 need no table: offsets follow from the first two. */
+/* at scales 0 and 1 all offsets follow from the first two, without a table */
 #define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
@@ -8616,8 +8742,8 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Computes rounded weighted sums of lines at columns x..: of means, and of `squares` pairs of lines (high and low
- * halves), as high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums of lines, for columns starting with x: of the means, and of `squares` pairs of lines.
+ * A pair of lines contains high and low halves, which are combined as high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -8650,13 +8776,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
     return vmafgpu__v_high_halves(even, odd);
 }
 
-/* Computes 2048 * log2(v), with the values of the table of vmafgpu__log2_2048() plus a constant, for 2^15 <= v < 2^31.
- * The fraction in 1..2 is multiplied by a factor: the reciprocal of about the middle of its part (of 8 or 32 parts),
- * chosen so that its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. Adding it to a
- * number of at least 1.5 * 2^23 rounds it to an integer. An exhaustive test of all 32768 fractions confirmed the values
- * of the table. The upper bits of the float contain the exponent and the index of the part; their contribution,
- * LOG_PART per part, is added when sums are finished. */
-#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of such floats is worth 1 */
+/* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
+ * vmafgpu__log2_2048(). The range of the significand, 1 to 2, is divided into 8 or 32 parts. The significand is
+ * multiplied by a factor that brings it close to 1. The factor is roughly the reciprocal of the middle of the part,
+ * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. It is
+ * rounded to an integer by adding it to a number of at least 1.5 * 2^23. For all 32768 significands, a test has
+ * confirmed that the results equal those of the table. The upper bits of the float contain the exponent and the index
+ * of the part. They contribute LOG_PART per part, which is added when the sums are finished. */
+#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
@@ -8676,8 +8803,8 @@ static const int16_t vmafgpu__log_whole[32] = {
 };
 #endif
 
-/* Constants of the statistics, computed once and kept in registers, as compilers would recompute them for each register
- * of samples. */
+/* Constants of the statistics. They are computed once and kept in registers, because compilers would otherwise
+ * recompute them for each register of samples. */
 typedef struct vmafgpu__vif_constants {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
@@ -8723,7 +8850,7 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     out[1] = part;
 }
 
-/* vmafgpu__vif_logs() returns 2048 * k plus this constant for 2^k. */
+/* For v = 2^k, vmafgpu__vif_logs() returns 2048 * k plus this constant. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
@@ -8731,13 +8858,14 @@ VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) 
     out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 
-/* A register of samples whose divisions are in flight. */
+/* A register of samples whose divisions have started. */
 typedef struct vmafgpu__vif_pending {
     vmafgpu__v x1[2], x12[2], gain[2];
     const int32_t *s2;
 } vmafgpu__vif_pending;
 
-/* Adds the numerator terms, with exactly the operations of vmafgpu__vif_channel() and vmafgpu__vif_information(). */
+/* Adds the numerator terms. The operations are exactly those of vmafgpu__vif_channel() and
+ * vmafgpu__vif_information(). */
 VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
                                              const vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
     vmafgpu__v x2[2], rest[2], log_n1[2];
@@ -8764,9 +8892,9 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
     }
 }
 
-/* Adds a register of samples, except the numerator terms, which remain pending; meanwhile the terms of the previous
- * register are added, as divisions have a long latency. The memory at s2 must stay unchanged until then. `reference`:
- * add the sums that depend on the reference only. */
+/* Adds a register of samples to the totals, except for its numerator terms. Divisions have a long latency, so these
+ * terms remain pending, and the terms of the previous register are added instead. The memory at s2 must stay unchanged
+ * until the pending terms are added. If `reference` is set, sums that depend on the reference only are added too. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
                                       const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2,
                                       int32_t *s12, vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
@@ -8783,8 +8911,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
             return;
         totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
     }
-    /* In the denominator, flat samples count with the variance of the noise; vmafgpu__vif_deliver() subtracts these
-     * terms. */
+    /* The denominator is computed as if flat samples had the variance of the noise; vmafgpu__vif_deliver() subtracts
+     * these terms. */
     totals->registers++;
     if (reference) {
         vmafgpu__v log[2];
@@ -8793,7 +8921,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
         for (int i = 0; i < 2; i++)
             totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
     }
-    /* Samples without a numerator term get covariance 0, which makes gain and term 0 whatever the variances are. */
+    /* If a sample has no numerator term, its covariance is set to 0, which makes its gain and its term 0, whatever the
+     * variances are. */
     const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
     vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     vmafgpu__vif_pending next;
@@ -8818,8 +8947,8 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* Converts the totals of `samples` samples into sums and clears them. denominator and flat_count are set only if
- * `reference` is set. */
+/* Converts the totals of `samples` samples into sums, and then clears the totals. denominator and flat_count are set
+ * only if `reference` is set. */
 static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
     uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
@@ -8833,14 +8962,14 @@ static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals 
     if (reference) {
         const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
         sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
-                            /* log2(1 + noise / noise) for each flat sample */
+                            /* each flat sample has contributed log2(1 + noise / noise) */
                             (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
         sums->flat_count = samples - (int64_t)totals->logs;
     }
     memset(totals, 0, sizeof *totals);
 }
 
-/* Zeroes the values of a line for columns outside the strip. Samples with variance 0 add nothing. */
+/* Sets the values of a line to 0 in columns outside the strip. Samples with variance 0 add nothing. */
 static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *line) {
     static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
@@ -8913,7 +9042,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    memset(&pending, 0, sizeof pending); /* terms of 0 */
+    memset(&pending, 0, sizeof pending); /* zero variances produce terms of 0 */
     pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
         vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
@@ -8928,7 +9057,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     totals->registers = sum.registers;
 }
 
-/* Adds the statistics of a row to the totals. Not inlined, which improves register allocation. */
+/* Adds the statistics of a row to the totals. Inlining is prevented, which improves register allocation. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                       const vmafgpu__vif_constants *constants,
                                                       vmafgpu__vif_totals *totals) {
@@ -8941,15 +9070,15 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *
         vmafgpu__vif_statistics_of(s, row, variants, reference, constants, totals);
 }
 
-/* ---- strips and bands ---- */
+/* ---- strips of columns, strips of rows ---- */
 
-/* Processes one strip of columns. `pairs_at` is memory for the pairs of rows: of the reference, then of each distorted
- * image. */
+/* Processes one strip of columns. `pairs_at` is memory for pairs of rows, first those of the reference, then those of
+ * each distorted image. */
 static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
     const int has_sums = !job->images_only;
-    /* Bytes between pairs of rows (not a multiple of 4096 bytes), and between images. */
+    /* Bytes between pairs of rows, which must not be a multiple of 4096, and bytes between images. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
@@ -8967,8 +9096,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
-        /* The vertical pass and the borders come first: wide loads that overlap recent narrow stores would stall (no
-         * store forwarding). */
+        /* For all four rows, the vertical pass and the borders are computed first. Otherwise wide loads that overlap
+         * the narrow stores of the borders would stall, because store forwarding is impossible. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -9004,21 +9133,21 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     }
 }
 
-/* Adds the sums of a strip of rows, for distorted[i] to sums[i], and computes its rows of the images of the next scale:
- * from rows first, first + 2, ... */
+/* Processes a strip of rows. Adds the sums for distorted[i] to sums[i], and computes the rows of the images of the next
+ * scale that correspond to rows first, first + 2, ... */
 static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
     vmafgpu__vif_strip s;
     s.job = job;
     s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    /* Means are stored minus 32768; bytes are summed unchanged, words minus 32768. */
+    /* Means are stored minus 32768. Sums of words include this offset already; sums of bytes do not. */
     const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
     s.halved = halved;
     const uint32_t mean_start =
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start(mean_start, halved);
     s.next_start = vmafgpu__vif_start(mean_start, job->scale == 2);
-    /* Upper halves of squares are stored minus 32768 too. */
+    /* Like the means, the upper halves of squares are stored minus 32768. */
     s.high_start = vmafgpu__vif_start(0x80000000u + (1u << (15 + s.square_shift)), halved);
     s.low_start = vmafgpu__vif_start((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
@@ -9046,7 +9175,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
             at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
-    /* Strips have about the same width, a multiple of the widest registers. */
+    /* All strips have about the same width, which is a multiple of the widest registers. */
     const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
@@ -9065,19 +9194,19 @@ static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vm
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per variant and scale, in order ---- */
+/* ---- on a GPU: one launch per variant and scale, in this order ---- */
 
-/* The matrix form exists for compute capability 8.0 and up, the 16 x 16 matrix form for CDNA from gfx90a on and for
- * gfx12, the plain form everywhere. The statistics exist with doubles (f64), for devices whose doubles are at least
- * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), and almost without doubles (int). All of them
- * compute the same sums. */
+/* The matrix form exists for compute capability 8.0 and later. The 16 x 16 matrix form exists for CDNA from gfx90a on,
+ * and for gfx12. The plain form exists for all devices. There are two versions of the statistics. One uses doubles
+ * (f64); it is for devices on which doubles are at least half as fast as floats (compute capability 8.0, 9.0, 10.0;
+ * CDNA). The other version (int) uses almost no doubles. All forms and versions compute the same sums. */
 typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_F64 = 0,
     VMAFGPU__VIF_INT,
     VMAFGPU__VIF_STATISTICS
 } vmafgpu__vif_statistic;
 
-/* Kinds of input: scale 0 with 8, 9..12 and 13..16 bits, then scales 1, 2, 3. */
+/* Kinds of input: scale 0 with 8 bits, 9 to 12 bits, and 13 to 16 bits; then scales 1, 2 and 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
@@ -9098,8 +9227,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
-/* Returns the block of a kernel. `limit`: maximum shared memory of a block on this device; `threads`: maximum threads
- * of a block of this kernel, 0 if unknown. */
+/* Returns the block of a kernel. `limit` is the maximum shared memory of a block on this device. `threads` is the
+ * maximum number of threads per block of this kernel, or 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
@@ -9147,9 +9276,10 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form. Row r computes output r of 16, from the inputs between 8 before and 7 after these
- * outputs. The next scale keeps every second output, 8 in all. There are three matrices: low digits of the taps, high
- * digits, and the next scale (high digits in rows 0..7, low digits in rows 8..15). */
+/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 before the first output. Row r
+ * computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits of
+ * the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
+ * rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -9163,7 +9293,8 @@ static int vmafgpu__vif_next(int scale, int row, int k) {
     return row < 8 ? tap >> 8 : tap & 255;
 }
 
-/* Writes the matrices of each scale: for the vertical pass, then for odd and for even steps of the horizontal pass. */
+/* Writes the matrices of each scale: first those of the vertical pass, then those for odd steps and for even steps of
+ * the horizontal pass. */
 static void vmafgpu__vif_matrices(uint32_t *out) {
     static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
@@ -9174,11 +9305,11 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
         }
 }
 
-/* ---- the same for products of 16 x 16 ----
+/* ---- matrices of the 16 x 16 matrix form ----
  *
- * Lane 16 * g + i contains row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many
- * from 16 + RESULTS * g on. Digits of taps are signed with 64 lanes. The part of a tap that does not fit two digits is
- * in the rest matrix. */
+ * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold RESULTS values of k, starting
+ * with RESULTS * g, and then RESULTS values starting with 16 + RESULTS * g. With 64 lanes, the digits of taps are
+ * signed. If a tap does not fit two digits, the excess is in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -9190,7 +9321,8 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES &&
                (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs: down for each image; across with both digits in one lane */
+        /* 8 outputs: DOWN fills rows 0..7 for the reference, rows 8..15 for the distorted image; ACROSS has both digits
+         * in one lane */
         const int output =
             which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
@@ -9212,8 +9344,8 @@ static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
     }
 }
 
-/* Layout of the tables: logarithms as bytes, then the tap matrices of the scales, within the size of a table of 16-bit
- * logarithms. */
+/* Layout of the tables: one byte per logarithm, then the tap matrices of all scales. The total must not exceed the size
+ * of a table of 16-bit logarithms. */
 enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
 typedef char vmafgpu__vif_threads_fit[VMAFGPU__VIF_WARPS_PTX * 32 == (int)VMAFGPU__LEAST_MOST_THREADS ? 1 : -1];
 typedef char
@@ -9227,10 +9359,10 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes a byte per logarithm: the logarithm minus the part that the kernels compute. Uses VMAFGPU__VIF_TABLES_SIZE
- * bytes as scratch. */
+/* Writes one byte per logarithm: the difference between the logarithm and what the kernels compute for it. Uses
+ * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes; /* in place: writes stay behind reads */
+    uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
     vmafgpu__log_table(table);
     for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
@@ -9261,15 +9393,15 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
 
 typedef struct vmafgpu__vif_call {
     const vmafgpu__plan *plan;
-    int index, scale; /* variant in the plan; scale */
+    int index, scale; /* `index`: variant in the plan */
     vmafgpu__kernel_form form;
     vmafgpu__block block; /* from vmafgpu__vif_block() */
-    int resident;         /* blocks that the device runs at once: multiprocessors times occupancy */
+    int resident;         /* number of blocks that the device runs at once: multiprocessors times occupancy */
     const vmafgpu__vif_scratch *layout;
     unsigned char *scratch;      /* device memory of the first pair */
     const unsigned char *tables; /* from vmafgpu__gpu_vif_tables() */
     uint32_t *illegal, *claimed; /* as in the launch */
-    int images_only;             /* compute the next scale only, no sums */
+    int images_only;             /* if 1, only the next scale is computed, and no sums */
 } vmafgpu__vif_call;
 
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
@@ -9318,7 +9450,7 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
     return plan->vif_variants > 0;
 }
 
-/* Returns the name of a kernel. Functions are numbered by scale. */
+/* Returns the name of a kernel. Kernels are numbered by scale. */
 static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
     return scale >= (int)VMAFGPU__SCALES ? NULL
                                          : vmafgpu__vif_kernels[context->form][context->uses_integers]
@@ -9423,8 +9555,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>motion                                       change of blurred references
  * ================================================================================================
- * Follows integer_motion.c of libvmaf. The chapters of motion and vif share vmafgpu__kernel_form and
- * vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * Follows integer_motion.c of libvmaf. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu
+ * features with the chapter on vif, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9445,26 +9577,27 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns the sum of taps times values y, |y| <= 65535, rounded and shifted right. The sum does not fit 32 bits, so it
- * is passed as the sums for y >> 8 and for y & 255. The shift is the bit depth for the vertical pass and 16 for the
- * horizontal pass. */
+/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit 32 bits, so
+ * it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
+ * pass and 16 in the horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
 
 enum {
     VMAFGPU__MOTION_THREADS = 256,       /* plain form */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of the tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words in the tap matrices */
     VMAFGPU__MOTION_TILE_WIDTH = 128,
     VMAFGPU__MOTION_TILE_HEIGHT = 32,
     VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
     VMAFGPU__MOTION_MATRIX_WARPS_8 = 8,
-    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* 8 rows per warp */
-    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed, of 128 that are read */
+    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* each warp computes 8 rows */
+    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 columns are read */
     VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
     VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* The tile (matrix form: the tile of both frames with its surroundings), then a word per warp. */
+    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames and their surroundings, then
+     * one word per warp. */
     VMAFGPU__MOTION_PLAIN_SHARED =
         (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
     VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
@@ -9476,7 +9609,8 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* 1: both of pair.before, block z is 2 * pair + which; otherwise only pair.before[only] */
+    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (block z is 2 * pair + index of
+                              the frame); otherwise only pair.before[only] is */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9530,7 +9664,8 @@ static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e,
                                   e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether `column` is a motion column of this extractor: the SAD under either name, motion2 or motion3. */
+/* Whether `column` is a motion column of this extractor: motion under its name or its debug name, motion2, or
+ * motion3. */
 static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
     const int early = column - e->columns[0], late = column - e->columns[2];
     return e->feature->columns == vmafgpu__motion_columns &&
@@ -9542,16 +9677,16 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether motion2 and motion3 of the next position can be computed. They need the next SAD; the first positions need
- * the first SAD that exists. */
+/* Whether motion2 and motion3 of the next position can be computed. They depend on the SAD of the position after it.
+ * The first positions depend on the first SAD that exists. */
 static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
     const int64_t needed = m->emitted < window ? window : m->emitted + 1;
     return m->emitted < m->count && (ended || needed < m->count);
 }
 
-/* Computes motion2 and motion3 of the next position; row may be NULL. The state holds the last SAD scores, and the
- * previous motion3 without the moving average. */
+/* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
+ * motion3 of the previous position without the moving average. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -9593,11 +9728,12 @@ VMAFGPU__COLD_END
 
 typedef struct vmafgpu__motion_lines {
     int32_t *whole;     /* scalar code: result of the vertical pass */
-    int16_t *pair[3];   /* vector code: differences of two rows each */
-    int16_t *row[2][2]; /* vertical pass of two rows: whole results, or halves and last bits */
+    int16_t *pair[3];   /* vector code: each contains the differences of two rows */
+    int16_t *row[2][2]; /* results of the vertical pass for two rows: [row][0] whole values; or [row][0] halves and
+                           [row][1] last bits */
 } vmafgpu__motion_lines;
 
-/* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
+/* Rows contain 16-bit words if `wide` is set, otherwise bytes. Lines have margins on both sides. */
 typedef struct vmafgpu__motion_job {
     const vmafgpu__view *before, *now;
     int wide, w, h, bit_depth;
@@ -9605,7 +9741,7 @@ typedef struct vmafgpu__motion_job {
 } vmafgpu__motion_job;
 
 typedef struct vmafgpu__motion_functions {
-    /* Returns the sum of absolute values of the blurred difference of two frames in rows first..end-1. */
+    /* Returns the sum of absolute values of the blurred difference between two frames, over rows first..end-1. */
     int64_t (*rows)(const vmafgpu__motion_job *job, int first, int end);
 } vmafgpu__motion_functions;
 
@@ -9731,18 +9867,17 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
-/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions sum pairs of
- * products: the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of
- * two rows.
- * Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and an odd column.
+/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
+ * products: the even 16-bit lanes hold the upper row, the odd lanes hold the lower row. Three such pairs contain the
+ * windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and
+ * an odd column.
  *
- * A sum of the vertical pass has up to 17 bits. If one of them does not fit 16 bits, both rows are recomputed with
- * halves and last bits stored separately: sum(t (2 a + b)) + 2^15 >> 16 equals sum(t a) + (sum(t b) + 2^15 >> 1) >> 15,
- * which fits 32 bits.
- */
+ * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
+ * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
+ * (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit 32 bits. */
 
 typedef struct vmafgpu__motion_pairs_of {
-    vmafgpu__v of[2][3]; /* taps for the pairs of a window, for the even and the odd one */
+    vmafgpu__v of[2][3]; /* taps for the pairs of a window: [0] for the even row or column, [1] for the odd one */
 } vmafgpu__motion_pairs_of;
 
 VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
@@ -9768,7 +9903,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const 
     return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
 }
 
-/* Computes and stores a pair of rows of differences; rows: two of `before`, then two of `now`. */
+/* Computes and stores the differences of a pair of rows. `rows` contains two rows of `before`, then two rows of
+ * `now`. */
 VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int x, int w, int16_t *out,
                                           vmafgpu__v *pair) {
     const vmafgpu__v a = vmafgpu__motion_difference(rows[0], rows[2], wide, x, w);
@@ -9779,8 +9915,9 @@ VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int
     vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* Runs the vertical pass of two rows. Computes the third pair from `rows` and prefetches the rows of the fourth; with
- * `split`, all three pairs are read from memory. Returns nonzero if a sum did not fit 16 bits. */
+/* Computes the vertical pass of two rows. The third pair is computed from `rows`, and the rows of the fourth pair are
+ * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not
+ * fit 16 bits. */
 VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                          int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -9822,8 +9959,8 @@ VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t
     return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
-/* Returns the sum of a row after the horizontal pass. A lane stays below 2^30: 65536 for each of 16384 columns, over at
- * least four lanes. */
+/* Returns the sum of absolute values of a row after the horizontal pass. A lane stays below 2^30, because each of at
+ * most 16384 columns adds at most 65536, and there are at least four lanes. */
 VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
@@ -9921,7 +10058,7 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: one launch ---- */
 
-/* Forms are as for VIF. Above 12 bits and on AMD, only the plain form exists. */
+/* Motion uses the same kernel forms as VIF. Above 12 bits, and on AMD GPUs, only the plain form exists. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_depth) {
     static const char *const names[VMAFGPU__FORMS][3] = {
@@ -9936,8 +10073,9 @@ static int vmafgpu__motion_tap_or_0(int i) {
     return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
 }
 
-/* Elements for vmafgpu__put_matrix(); motion has a single scale. The vertical matrix computes 8 outputs from 12 rows of
- * the earlier frame (k < 16) minus those of the present frame, in signed digits. */
+/* Elements for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8 outputs from the
+ * differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame. Its digits
+ * are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -9953,7 +10091,7 @@ static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
     return k < 16 ? digit : -digit;
 }
 
-/* Writes the matrices: horizontal for odd steps, horizontal for even steps, vertical. */
+/* Writes the matrices: horizontal pass for odd steps, horizontal pass for even steps, vertical pass. */
 static void vmafgpu__motion_matrices(uint32_t *out) {
     out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 0, VMAFGPU__HALVES_KEPT);
     out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 0, VMAFGPU__HALVES_KEPT);
@@ -10067,17 +10205,17 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also compiled in builds without the feature ---- */
 
 typedef struct vmafgpu__adm_sums {
     int64_t denominator[VMAFGPU__BANDS];
     int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
-    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim, the additive impairment measure */
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim (additive impairment measure) */
 } vmafgpu__adm_sums;
 
 typedef struct vmafgpu__adm_variant {
     double gain_limit;
-    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: h and v, d */
+    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: [0] for h and v, [1] for d */
 } vmafgpu__adm_variant;
 
 #endif
@@ -10114,7 +10252,8 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
 VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
 VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
 
-/* Filters four samples. 32 bits suffice for luma and, in the vertical pass, for the low-pass band of scale 0. */
+/* Applies a filter to four samples. 32 bits are enough for luma, and in the vertical pass also for the low-pass band
+ * of scale 0. */
 VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
     return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10131,17 +10270,17 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
     return scale & 1 ? 15 : 16;
 }
 
-/* Values that depend on the size of a band. */
+/* Values that depend on the size of the bands at a scale. */
 typedef struct vmafgpu__adm_geometry {
-    int w, h;                       /* of the bands of this scale                                          */
-    int left, top;                  /* border excluded from all sums, on each side                         */
-    int mask_shift[VMAFGPU__BANDS]; /* per sample of the numerators                                */
-    int mask_row_shift;             /* per row of the numerators                                           */
-    int den_shift;                  /* per sample of the denominator (scales 1..3)                         */
-    int den_row_shift;              /* per row of the denominator                                          */
+    int w, h;                       /* size of the bands */
+    int left, top;                  /* columns and rows on each side that are excluded from all sums */
+    int mask_shift[VMAFGPU__BANDS]; /* right shift per sample of the numerators */
+    int mask_row_shift;             /* right shift per row of the numerators */
+    int den_shift;                  /* right shift per sample of the denominator (scales 1..3) */
+    int den_row_shift;              /* right shift per row of the denominator */
 } vmafgpu__adm_geometry;
 
-/* Returns a tenth of the size, rounded as in libvmaf. */
+/* Returns about a tenth of the size, rounded as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_border(int n) {
     return n < 5 ? 0 : (n - 5) / 10;
 }
@@ -10155,7 +10294,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* The shift is negative only for bands of 8 columns at scale 0, where libvmaf is undefined. */
+        /* The shift would be negative only for bands of 8 columns at scale 0, where the result of libvmaf is
+         * undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -10171,8 +10311,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     return g;
 }
 
-/* Whether the distorted coefficients (th, tv) point within one degree of those of the reference (oh, ov). Compares
- * products rounded to float, as libvmaf does. */
+/* Whether the distorted coefficients (th, tv) have the same direction, within one degree, as the coefficients of the
+ * reference (oh, ov). Products are rounded to float before the comparison, as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
     const double cos_1deg_squared = 33544212.0 / 33554432.0;
     const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
@@ -10184,8 +10324,8 @@ VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int3
     return d * d >= cos_1deg_squared * o * t;
 }
 
-/* Returns the part of t that is o scaled by a factor in 0..1 (before the gain), or 0 if the signs differ. The result
- * has the sign of o. */
+/* Returns the restored part of t before the gain: o scaled by a factor in the range 0 to 1, or 0 if the signs of o
+ * and t differ. */
 VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     if (o == 0 || t == 0 || (o ^ t) < 0)
         return 0;
@@ -10199,19 +10339,21 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain. Only for coefficients whose angle flag is set. */
+/* Applies the enhancement gain. This is done only for coefficients with the same angle, see
+ * vmafgpu__adm_same_angle(). */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
     return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
 }
 
-/* Returns |v|, or the most negative number unchanged. */
+/* Returns |v|. The most negative number is returned unchanged. */
 VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* A coefficient weighted by the contrast sensitivity: its magnitude, its share of the masking threshold as one of eight
- * neighbours, and the additional share as the centre. The shares are summed modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share in the masking threshold
+ * of each of its eight neighbours, and the amount by which its share in its own threshold is larger. Shares are summed
+ * modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -10225,10 +10367,11 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
         const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
         const int32_t magnitude = vmafgpu__magnitude(weighted);
         side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps from 15360 on, as in libvmaf */
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps if the magnitude is 15360 or more, as in
+                                                                libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* The rounding constant overflows to -2^31 in libvmaf; this must be reproduced. */
+        /* In libvmaf the rounding constant overflows to -2^31. This must be reproduced. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -10239,8 +10382,8 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
     return out;
 }
 
-/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0 and the weighted magnitude at scales
- * 1..3. With a large adm_csf_scale the threshold and the square wrap to 32 bits, as in libvmaf. */
+/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0, and the weighted magnitude at scales
+ * 1..3. If adm_csf_scale is large, the threshold and the square wrap to 32 bits, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
     const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
     const int square_shift = scale || band == 2 ? 30 : 29;
@@ -10251,8 +10394,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal
     return (z * x + vmafgpu__half(shift)) >> shift;
 }
 
-/* Returns the cube of a reference coefficient, for the denominator. The square is rounded by a whole unit, as in
- * libvmaf. */
+/* Returns the cube of a reference coefficient, for the denominator. The rounding constant of the square is twice as
+ * large as usual, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int64_t magnitude = o < 0 ? -(int64_t)o : o;
     if (scale == 0)
@@ -10263,40 +10406,43 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- bounds: when vector code and the fast form of GPUs are equal to the definitions above ---- */
+/* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
 
-/* Whether all values fit integers, even for the largest coefficients, given the factors of a variant (for h and v, for
- * d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
- * adm_csf_mode 0, 2 and 3. Other variants use the general forms. Where both forms apply, they compute the same sums. */
+/* Whether all values fit integers even for the largest coefficients, given the gain limit of a variant and its
+ * factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary sizes,
+ * as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they compute
+ * the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
-    /* The largest absolute values in the bands h, v and d, from the absolute sums of the filters including mirrored
-     * borders. */
+    /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
+     * values of the taps, mirrored borders included. */
     static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
     const double bound = bounds[scale], f = (double)factor[0], d = (double)factor[1];
     if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
         return 0;
     if (scale) {
-        /* Weighted values stay below 2^30, and so do thresholds, which are at most the mean of weighted values. Nothing
-         * wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
-        const double limit = 288230376151711744.0; /* 2^58: the product before its shift by 28 */
+        /* Weighted values stay below 2^30. Thresholds do too, because each is at most the mean of weighted values. So
+         * nothing wraps, the scaled square is positive, and the sum of twelve cubes fits 64 bits. */
+        const double limit = 288230376151711744.0; /* 2^58: limit of the product before its right shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
-    /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
+    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still
+     * fit 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
-    /* The threshold is shifted left by 12 for d and must not wrap, so it must stay below 2^19. A side is 16/15 of a
-     * weighted value, and nine sides are summed per band; the centre adds at most 16384 in each band. |h| + |v| + |d| *
-     * share is at most 41764 for a share of 0 and 44562 for one half, and convex in between. */
+    /* For d the threshold is shifted left by 12. It must not wrap, so it must be below 2^19. The share `side` is 16/15
+     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. The sum |h|
+     * + |v| + share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is
+     * convex in between. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
 }
 
-/* Returns the largest coefficient of scale 0 for which the short cuts are exact:
- *   - the restored value is the smaller magnitude (up to 16383);
- *   - a weighted value does not wrap at the centre (it does from 15360 on);
- *   - no weighted value lies half way between integers, where rounding would depend on the sign. The smallest
- *     coefficient that does is half the unit divided by the largest power of two that divides the factor. */
+/* Returns the largest coefficient of scale 0 up to which the following shortcuts are exact:
+ *   - The restored value is the smaller of the two magnitudes (exact up to 16383).
+ *   - The share of the centre does not wrap (it wraps if a weighted value is 15360 or more).
+ *   - No weighted value is exactly half way between integers, where rounding would depend on the sign. The smallest
+ *     coefficient with such a value is half the unit divided by the largest power of two that divides the factor. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
     uint32_t limit = 16383;
@@ -10308,69 +10454,75 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 }
 #endif
 
-/* Widths of tiles in band columns. A warp processes the columns of its tile in order. A tile has as many band rows as
- * the warp has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides. Narrower
- * tiles are more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory.
- * Widths are multiples of four; above 12 columns the kernels keep more sums. */
+/* Widths of tiles, in columns of the band. A warp processes the columns of its tile in order. A tile has as many rows
+ * of the band as the warp has lanes; two of these rows serve only as neighbours. Wider tiles repeat less work at their
+ * sides. Narrower tiles are more numerous and need less shared memory. With 64 lanes, each column of a tile takes twice
+ * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels keep more sums. */
 enum {
-    VMAFGPU__ADM_THREADS = 128,     /* per block; each warp has its own tile */
-    VMAFGPU__ADM_ROW_THREADS = 256, /* per block of the row kernel */
-    VMAFGPU__ADM_ROW_SUMS = 9,      /* per row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_THREADS = 128,     /* threads per block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256, /* threads per block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,      /* sums per row: numerator, impairment and denominator, for three bands each */
     VMAFGPU__ADM_WIDTH_0_8 = 28,
     VMAFGPU__ADM_WIDTH_0_16 = 12,
     VMAFGPU__ADM_WIDTH_1 = 12,
     VMAFGPU__ADM_WIDTH_2 = 4,
     VMAFGPU__ADM_WIDTH_3 = 4,
-    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* instead of 28 with 64 lanes */
+    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* used instead of 28 if a warp has 64 lanes */
 };
 
-/* Shared memory of a warp. STRIDE: words per row of its tile, an odd number, so that lanes access different banks.
- * TILE_WORDS: words of all rows of both frames. `word_columns`: input columns per word. */
+/* Shared memory of a warp. STRIDE is the number of words per row of its tile. It is odd, so that the lanes access
+ * different banks. TILE_WORDS is the number of words of all rows of both frames. `word_columns` is the number of input
+ * columns per word. */
 #define VMAFGPU__ADM_STRIDE(width, word_columns) ((2 * (width) + 8) / (word_columns) | 1)
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Tiles with samples inside the border come first: they take four times as long as the others,
- * which only compute the low-pass band. */
+/* The tiles of a scale. Tiles that contain samples of the region of the sums are processed first. They take four times
+ * as long as the other tiles, for which only the low-pass band is computed. */
 typedef struct vmafgpu__adm_tiles {
-    int32_t x, y; /* position of the first tile in the band; may be negative */
+    int32_t x, y; /* position in the band of the first tile; may be negative */
     int32_t columns, rows;
-    int32_t inner_x, inner_y; /* in tiles: the rectangle of tiles that come first */
+    int32_t inner_x, inner_y; /* position, counted in tiles, of the rectangle of tiles that are processed first */
     int32_t inner_columns, inner_rows;
-    int32_t count; /* number of tiles to process: all, or the inner ones only */
+    int32_t count; /* number of tiles to process: all, or only the inner ones */
 } vmafgpu__adm_tiles;
 
-/* Initial values of 64-bit multiply-adds. As literals, each use would need an extra addition of their zero half. */
+/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would then add the upper half, which
+ * is zero, separately. */
 typedef struct vmafgpu__adm_addends {
-    int64_t vertical, horizontal; /* half units of the wavelet shifts at scales 2 and 3, and 1 to 3 */
+    int64_t vertical, horizontal; /* rounding constants of the wavelet: vertical at scales 2 and 3, horizontal at
+                                     scales 1 to 3 */
     uint64_t square[2],
-        den_square; /* for the masked square (at scale 0 one for h and v, one for d), for that of the denominator */
-    uint64_t weight, side; /* scales 1 to 3: for the weighted value, and its shares of the threshold */
+        den_square; /* rounding constants: of the masked square (at scale 0: [0] for h and v, [1] for d), and of the
+                       square in the denominator */
+    uint64_t weight, side; /* rounding constants at scales 1 to 3: of the weighted value, and of its shares of the
+                              threshold */
 } vmafgpu__adm_addends;
 
-/* Constants of the fast form; the general form uses the addends of the wavelet too. Pairs are for the bands h and v,
- * and for d. */
+/* Constants of the fast form. The general form uses the addends of the wavelet too. In arrays of two, [0] is for the
+ * bands h and v, [1] for d. */
 typedef struct vmafgpu__adm_fast {
-    float gain; /* gain limit, an integer */
+    float gain; /* gain limit, which is an integer */
     uint32_t whole_gain;
     uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
-    float factor[2];         /* scale 0: contrast sensitivity in units of the weighted value */
-    uint32_t factor_bias[2]; /* scale 0: minus factor times the bits of 2^23 as a float */
-    float plain_limit;       /* scale 0: squared length of coefficients up to which floats are exact */
+    float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
+    uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
+    float plain_limit;       /* scale 0: square of the length of coefficients up to which floats are exact */
     float upper;             /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];        /* bits dropped by the shift per sample, in both halves of the word */
-    uint32_t half[2];        /* half the unit of that shift */
+    uint32_t mask[2];        /* bits that the right shift per sample drops, in both halves of the word */
+    uint32_t half[2];        /* rounding constant of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
 } vmafgpu__adm_fast;
 
 typedef struct vmafgpu__adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* in the scratch: low-pass band of the previous scale, reference and distorted */
-    uint64_t output[2];     /* in the scratch: low-pass band of this scale */
-    uint64_t row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
+    uint64_t input[2];      /* offsets in the scratch memory of the low-pass bands of the previous scale: reference,
+                               distorted */
+    uint64_t output[2];     /* offsets of the low-pass bands of this scale */
+    uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
     double gain_limit;
     int32_t first; /* the first variant also computes denominators and low-pass bands */
     int32_t input_pitch, output_pitch;
@@ -10389,7 +10541,7 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t rows[VMAFGPU__SCALES];
     int32_t row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
     int32_t variant, first;
-    unsigned char *kept; /* receives the unrounded sums, laid out as row_sums; NULL: not wanted */
+    unsigned char *kept; /* receives the sums before rounding, in the layout of row_sums; NULL if not needed */
 } vmafgpu__adm_rows_launch;
 
 #endif
@@ -10419,11 +10571,11 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
 
 /* ---- meaning of the options ---- */
 
-/* Contrast sensitivities fitted for given viewing conditions (adm_csf_mode 2 and 3). */
+/* Contrast sensitivities that were fitted for certain viewing conditions (adm_csf_mode 2 and 3). */
 typedef struct vmafgpu__csf_row {
     int display_height;
     double view_dist;
-    float value[2][2][VMAFGPU__SCALES]; /* mode 2, mode 3; h and v, d; scale */
+    float value[2][2][VMAFGPU__SCALES]; /* [0]: mode 2, [1]: mode 3; then [0]: h and v, [1]: d; then the scale */
 } vmafgpu__csf_row;
 
 /* clang-format off */
@@ -10443,7 +10595,7 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
 };
 /* clang-format on */
 
-/* Returns the factor from a sensitivity to fixed point: 16 bits at scale 0, 32 bits at the others. */
+/* Returns the factor that converts a sensitivity to fixed point: 16 bits at scale 0, 32 bits at other scales. */
 static double vmafgpu__csf_unit(int scale, int diagonal) {
     return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
 }
@@ -10452,8 +10604,8 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
     return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
 }
 
-/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two
- * digits. Only this mode has sensitivities beyond the limit. */
+/* Returns the largest adm_csf_scale that adm_csf_mode 1 supports, or the largest adm_csf_diag_scale if `diagonal` is
+ * set, rounded down to two digits. In other modes no sensitivity exceeds the limit. */
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -10502,7 +10654,7 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
-        /* libvmaf uses these constants for the usual viewing distance; the formula would give 36451 and 49414. */
+        /* For the usual viewing distance, libvmaf uses these constants. The formula would give 36451 and 49414. */
         variant->factor[0][0] = 36453;
         variant->factor[0][1] = 49417;
     }
@@ -10578,8 +10730,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
     num = num < limit ? 0 : num;
     den = den < limit ? 0 : den;
-    /* Without any detail in the reference frame (only possible with adm_noise_weight=0), aim is undefined in libvmaf
-     * and 0 here. */
+    /* If the reference frame has no detail at all (possible only with adm_noise_weight=0), aim is undefined in libvmaf.
+     * Here it is 0. */
     const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
     const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
     *out++ = adm2;
@@ -10602,65 +10754,72 @@ VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
-/* A picture of one scale: input of the wavelet, and destination of the low-pass band for the next scale. */
+/* A picture of one scale: where the wavelet reads its input, and where it writes the low-pass band for the next
+ * scale. */
 typedef struct vmafgpu__adm_image {
-    const void *in;       /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t in_pitch;   /* in bytes. Scale 0 is read up to its width, others up to a multiple of CHUNK */
-    void *low;            /* int16_t at scale 0, int32_t at 1 and 2, none at 3. NULL: not wanted */
+    const void *in;       /* type: uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at scales 2 and 3 */
+    ptrdiff_t in_pitch;   /* in bytes. At scale 0, rows are read up to the width, otherwise up to a multiple of CHUNK */
+    void *low;            /* type: int16_t at scale 0, int32_t at scales 1 and 2; none at scale 3. NULL if not needed */
     ptrdiff_t low_stride; /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
 typedef struct vmafgpu__adm_task {
-    int scale, bit_depth, bytes; /* bytes: per input sample at scale 0 */
+    int scale, bit_depth, bytes; /* bytes: size of an input sample at scale 0 */
     int in_width, in_height;
     vmafgpu__adm_geometry geometry;
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;   /* number of pictures compared with the reference */
-    int sums_stride; /* row y adds to sums[sums_stride * y]; 0: all rows add to the same sums */
+    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if 0, all rows share the same sums */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED]; /* [0] is the reference */
-    void *scratch; /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
+    void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
 
 typedef struct vmafgpu__adm_functions {
-    /* Computes the bands of one scale in rows first..end-1, and the low-pass band for the next scale. Adds to sums[i]
-     * for the i-th distorted picture. Denominators depend on the reference only; the caller uses those of sums[0]. */
+    /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
+     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses those
+     * in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
 typedef struct vmafgpu__adm_lines {
-    int32_t *low[2], *high[2];        /* vertical pass: reference, distorted; share memory with adm_work.line */
-    int32_t *band[2][VMAFGPU__BANDS]; /* h, v, d of both pictures */
+    int32_t *low[2], *high[2];        /* results of the vertical pass: reference, distorted; they share memory with
+                                         adm_work.line */
+    int32_t *band[2][VMAFGPU__BANDS]; /* bands h, v and d of the reference and of the distorted picture */
     int32_t *restored[VMAFGPU__BANDS];
     uint8_t *same_angle;
     uint32_t *column_sum;
 } vmafgpu__adm_lines;
 
-/* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
+/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. They are
+ * kept for three rows. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2]; /* centre: additional share of the centre; modulo 2^32 */
+    uint32_t *side[2], *centre[2]; /* centre: the additional share of the centre; sums are modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-/* The lines of a task, in its scratch memory. The lines of a pair and variant are kept for three rows. */
+/* The lines of a task, in its scratch memory. Lines that belong to a pair and a variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2]; /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
-    uint16_t *inside;       /* all ones inside the region of the sums, in the order of packed chunks */
+    int16_t *line[2][2][2]; /* [frame][low, high filter][parts]; the parts are samples at scale 0, otherwise l and h
+                               of 65536 h + l */
+    uint16_t *inside;       /* a mask: all bits of a word are set inside the region of the sums; in the order of
+                               packed chunks */
     uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS]; /* amounts above the threshold in a row, compacted */
-    void *narrow[4];                /* copies of input rows narrower than a chunk */
-    vmafgpu__adm_lines general;     /* of the scalar code, which the vector code uses for some variants */
+    uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
+    void *narrow[4];                /* copies of input rows that are narrower than a chunk */
+    vmafgpu__adm_lines general;     /* lines of the scalar code; vector code uses this code for some variants */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
-enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line: at least a chunk of scale 0 */
+enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line; at least a chunk of scale 0 */
 
 static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
     return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
 }
 
-/* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
- * `skew` columns later than other lines, so that loads of them never cross cache lines. Returns the size in bytes. */
+/* Computes the addresses of all lines for an input with `width` columns, and returns the size in bytes. If base is
+ * NULL, computes only the size. Lines with shares of the threshold start `skew` columns later than other lines, so that
+ * loads from them never cross cache lines. */
 static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants,
                                     int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
@@ -10670,7 +10829,7 @@ static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base
         for (int filter = 0; filter < 2; filter++)
             for (int part = 0; part < 2; part++)
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
-    /* The 32-bit lines of the scalar code share the memory of the two 16-bit parts. */
+    /* The 32-bit lines of the scalar code use the memory of both 16-bit parts. */
     for (int f = 0; f < 2 && base; f++) {
         work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
         work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
@@ -10715,8 +10874,8 @@ static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted
     return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
-/* Runs the vertical pass of the wavelet for row y of low and high. The input is luma at scale 0, the 16-bit low-pass
- * band of scale 0 at scale 1, and 32-bit bands after that. */
+/* Computes the vertical pass of the wavelet for row y of `low` and `high`. The input is luma at scale 0, 16-bit samples
+ * at scale 1, and 32-bit samples at scales 2 and 3. */
 static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y, int32_t *low,
                                   int32_t *high) {
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
@@ -10775,7 +10934,7 @@ static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, in
         out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
-/* Computes the restored part of the distorted bands of one row, and whether the gain applies. */
+/* Computes the restored part of the distorted bands of a row, and whether the gain applies to each coefficient. */
 static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
@@ -10788,8 +10947,8 @@ static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first
                                                                 lines->band[1][0][x], lines->band[1][1][x]);
 }
 
-/* Computes signals and mask sums of one row for one variant. For the numerator, the restored part is the signal and the
- * additive impairment is the mask; for the impairment it is the other way round. */
+/* Computes signals and mask sums of a row for one variant. For the numerator, the signal is the restored part and the
+ * mask is the additive impairment. For the impairment, the two are exchanged. */
 static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
                                    int first, int end, const vmafgpu__adm_row *out) {
     for (int i = 0; i < 2; i++) {
@@ -10816,8 +10975,8 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Sums the shares of the threshold over three rows. The caller chooses the rows above and below at the border of the
- * band. */
+/* Sums the shares of the threshold over three rows. At the border of the band, the caller decides which rows to pass as
+ * `above` and `below`. */
 static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above,
                                    const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
                                    int which) {
@@ -10832,7 +10991,7 @@ static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu
     }
 }
 
-/* Adds the masked cubes at columns first..end-1. With a large adm_csf_scale the sum may wrap. */
+/* Adds the masked cubes of columns first..end-1. The sum may wrap if adm_csf_scale is large. */
 static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
                                       const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
@@ -10849,7 +11008,7 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* libvmaf rounds the sum of each row, so rows cannot be added first. */
+    /* libvmaf rounds the sum of each row. So the rows cannot be added before rounding. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -10865,8 +11024,8 @@ static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int sca
     }
 }
 
-/* Computes the wavelet of one row of a picture: the low-pass row if this strip of rows owns row y, the other bands in
- * columns first..end-1. */
+/* Computes the wavelet of one row of a picture. The low-pass row is computed only if row y belongs to this strip of
+ * rows; the other bands are computed in columns first..end-1. */
 static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
                                      const vmafgpu__adm_lines *lines, int frame, int y, int own, int first, int end) {
     const int scale = task->scale, w = task->geometry.w;
@@ -10886,15 +11045,16 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
     vmafgpu__dwt_horizontal(high, vmafgpu__dwt_high, scale, first, end, lines->band[frame][2]);
 }
 
-/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed with
- * distorted picture 0 only. */
+/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed only together
+ * with distorted picture 0. */
 static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted,
                                     int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* The rows next to the strip provide masks for its border rows. Row y - 1 is finished once row y is known. */
+    /* The first and last row of the strip need the masks of the rows next to the strip. Row y - 1 can be finished once
+     * row y is computed. */
     for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom, until = needed ? right : left;
@@ -10956,7 +11116,7 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
-/* Returns the sum of a row of numerators, rounded as in libvmaf. */
+/* Returns the sum of a row of the numerator, rounded as in libvmaf. */
 static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
     return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
 }
@@ -11081,34 +11241,36 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_masked_row      VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
 
 /* Steps for each row of the bands:
- *   - The vertical filters of the wavelet write lines of 16-bit samples; from scale 1 on two lines, where x is 65536
- *     h + l with signed l.
- *   - The horizontal filters are sums of products of neighbouring pairs, with two unaligned loads each.
- *   - Coefficients become signals and shares of the threshold in one step, stored as lines for three rows.
- *   - Once the row below is known, the masked cubes are added.
- * A chunk is a register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED ORDER:
- * the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes are never
- * permuted.
+ *   - The vertical filters of the wavelet write lines of 16-bit samples. From scale 1 on, a line has two parts,
+ *     h and l. A sample is 65536 h + l, and l is signed.
+ *   - The horizontal filters are sums of products of neighbouring pairs. Each uses two unaligned loads.
+ *   - Coefficients are converted to signals and shares of the threshold in one step. Both are stored as lines,
+ *     which are kept for three rows.
+ *   - Once the row below is computed, the masked cubes are added.
+ * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
+ * ORDER. This is the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes
+ * need not be permuted.
  *
- * Short cuts compared with the shared definitions, and why they are exact:
- *   filters     at scale 0 all sums fit 32 bits. For x = 65536 h + l, |x| < 1.63e9 with mirrored borders: sums of c l
- *               fit, and sums of c h modulo 2^32 give a result that fits.
- *   angle       in floats both sides of the comparison have an error of less than 2^-19; if they differ by less than
- *               2^-18, the definition decides.
- *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (verified for all pairs),
- *               and an integer gain is a factor of |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F,
- *               halved with rounding; for d, (F m + 2^16) >> 17 is the upper half of m F, halved with rounding.
- *               side = c + (273 c + 2048 >> 12), and 273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12).
- *               Columns with larger coefficients are recomputed by the definition.
- *   scale 1..   restored is min(u, v) up to u = 16384; beyond that, divisors q are 16385..32768. v is limited to 2 u,
- *               as the quotient is limited to 32768, which keeps products below 2^48.
- */
+ * Shortcuts compared with the shared definitions, and why they are exact:
+ *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
+ *               included. Sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, and give a result that fits.
+ *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
+ *               than 2^-18, the definition is used.
+ *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
+ *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values: (F m + 2^14) >> 15 is the
+ *               upper half of (4 m) F, halved with rounding. For d, (F m + 2^16) >> 17 is the upper half of m F, halved
+ *               with rounding. side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768.
+ *               mid = 2 c + ((546 c + 2048) >> 12).
+ *               Columns with larger coefficients are recomputed with the definition.
+ *   scale 1..   Up to u = 16384, the restored value is min(u, v). For larger u, the divisors q are 16385..32768. v is
+ *               limited to 2 u, because the quotient is limited to 32768. This keeps products below 2^48. */
 
 #undef VMAFGPU__ADM_CHUNK
 #define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
 
 typedef struct vmafgpu__adm_taps {
-    vmafgpu__v first[2], second[2]; /* low, high filter: taps 0 and 1, 2 and 3 */
+    vmafgpu__v first[2], second[2]; /* [0] low-pass filter, [1] high-pass filter; `first` holds taps 0 and 1,
+                                       `second` holds taps 2 and 3 */
 } vmafgpu__adm_taps;
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_pair(int a, int b) {
@@ -11141,16 +11303,16 @@ VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_ha
 }
 
 typedef struct vmafgpu__adm_variant_of {
-    int fast, gains;        /* gains: 1 if the gain limit is above 1 */
-    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that the gain may multiply */
+    int fast, gains;        /* gains: 1 if the gain limit exceeds 1 */
+    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that can be multiplied by the gain */
     vmafgpu__v factor[2], limit[2];
 } vmafgpu__adm_variant_of;
 
 typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
     int all_fast, any_gain, any_general;
-    int left, right, chunks;            /* columns for which coefficients are computed, and the number of chunks */
-    vmafgpu__adm_rounding mask[2], den; /* mask: for h and v, for d */
+    int left, right, chunks;            /* columns for which coefficients are computed; number of chunks */
+    vmafgpu__adm_rounding mask[2], den; /* mask: [0] for h and v, [1] for d */
 } vmafgpu__adm_constants;
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
@@ -11164,7 +11326,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         const int square_shift = task->scale || d ? 30 : 29;
         c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
     }
-    /* The denominator rounds squares by a whole unit; this is not used at scale 0. */
+    /* The rounding constant of the square in the denominator is twice as large as usual. At scale 0 it is not used. */
     const int den_square_shift = task->scale == 2 ? 30 : 31;
     c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
     for (int i = 0; i < task->variant_count; i++) {
@@ -11216,7 +11378,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind,
     return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
 }
 
-/* Splits x - 32768 = 65536 h + l, and packs l and h. */
+/* Splits x into h and l such that x - 32768 = 65536 h + l, and packs the two results of each kind. */
 VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
     *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
@@ -11252,8 +11414,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x,
     }
 }
 
-/* Returns the number of filters that the chunk of input columns at x needs. Only rows and columns with coefficients
- * need the high-pass filter. */
+/* Returns the number of filters that are applied to the chunk of input columns at x. The high-pass filter is needed
+ * only in rows and columns for which coefficients are computed. */
 VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
     return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
                ? 2
@@ -11268,10 +11430,10 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* see vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* For bytes, mid grey is subtracted from the sums: the taps add up to 46342 and 0. */
+        /* For bytes, mid grey is subtracted from the sums, not from the samples. The taps add up to 46342 and 0. */
         half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
         half[1] = vmafgpu__v_set32(one_half);
     }
@@ -11284,16 +11446,18 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
         rows = narrow;
     }
     for (int x = 0; x < w; x += CHUNK) {
-        /* Rows of a picture have no padding: their last chunk overlaps the previous one. */
+        /* Rows of a picture have no padding. So the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* Prefetch the input rows of the next row of bands: rows are too short for the hardware prefetcher. */
+        /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
+         * are too short. */
         vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
         vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
         vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
     }
 }
 
-/* Splits samples of scales 2 and 3 into 65536 h + l, with h rounded. Interleaves the l and the h of two rows. */
+/* Splits samples of scales 2 and 3 into h and l, with 65536 h + l as the sample and h rounded. The values l of two rows
+ * are interleaved, and so are the values h. */
 VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v half = vmafgpu__v_set32(32768);
     const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
@@ -11360,7 +11524,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
         for (int part = 0; part < (task->scale ? 2 : 1); part++) {
             int16_t *l = line[filter][part];
             const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Padding columns must not contain larger coefficients than a picture can have. */
+            /* Padding columns must not contain coefficients that are larger than those of any picture. */
             for (int i = 0; i < 3; i++)
                 vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
             l[-1] = l[1];
@@ -11371,7 +11535,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
 
 /* ---- horizontal filters ---- */
 
-/* Returns a register of coefficients of scale 0 from column x on, as 32-bit lanes. */
+/* Returns a register of coefficients of scale 0 as 32-bit lanes, starting with column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                         int filter) {
     const int16_t *in = line + 2 * x;
@@ -11387,7 +11551,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, 
                              vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
 }
 
-/* Returns a register of coefficients of scales 1 to 3. The shift is 16 at scale 2, else 15. */
+/* Returns a register of coefficients of scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
                                                    int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
@@ -11434,7 +11598,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift with z = (x^2 + square_half) >> square_shift for 32-bit lanes x. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x are 32-bit lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -11447,7 +11611,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, cons
     return sum;
 }
 
-/* Adds the cubes of words x in 32-bit lanes. Scale 0 needs no shifts. */
+/* Adds the cubes of the words x, which are in 32-bit lanes. At scale 0 there are no shifts. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
     const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
     sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
@@ -11460,13 +11624,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitud
     return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
-/* Partial sums of scale 0 in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+/* Partial sums of scale 0 in 32-bit lanes: [0] sums x (x^2 >> 15), [1] sums x (x^2 & 32767). */
 typedef struct vmafgpu__adm_den_parts {
     vmafgpu__v of[VMAFGPU__BANDS][2];
 } vmafgpu__adm_den_parts;
 
-/* Adds the words of a chunk: to `parts` if they are small, else to `den`. With 16 registers, `parts` costs more than it
- * saves. */
+/* Adds the words of a chunk to `parts` if all of them are small, otherwise to `den`. Instruction sets with 16 registers
+ * do not use `parts`, because that would cost more than it saves. */
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
@@ -11485,7 +11649,7 @@ VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_par
     }
 }
 
-/* Adds `parts` to `den`. Required after eight chunks, as 16 * 4095 * 32767 is the limit of 32 bits. */
+/* Adds `parts` to `den`. This must be done after at most eight chunks, because 16 * 4095 * 32767 is just below 2^31. */
 VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts) {
     const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
     VMAFGPU__UNROLL
@@ -11512,12 +11676,13 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Tests the angle in floats, given sums of products. `apart` is negative if the angle is too large; `uncertainty` is
- * positive if floats cannot decide. */
+/* Compares angles in floats, given the sums of products. `apart` is negative if the angle is too large. `uncertainty`
+ * is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* with the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* dot squared, with the
+                                                                                             sign of dot */
     const vmafgpu__v far_side =
         vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_sub_f32(near_side, far_side);
@@ -11526,7 +11691,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vma
         vmafgpu__v_and(*apart, magnitude));
 }
 
-/* Tests the angle of packed words, whose 32-bit sums of products are exact. The results are packed too. */
+/* Compares angles for packed words. Their 32-bit sums of products are exact. The results are packed too. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
                                          vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
@@ -11541,7 +11706,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
-/* Recomputes columns with the definition where `rare` is not 0. */
+/* Recomputes the columns in which `rare` is not 0, using the definition. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
                                                  const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
                                                  const vmafgpu__adm_row *row) {
@@ -11556,7 +11721,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     for (int i = 0; i < CHUNK; i++) {
         if (!rare[i])
             continue;
-        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* word i in packed order */
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* column of word i in packed order */
         const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
         uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
         VMAFGPU__UNROLL
@@ -11583,8 +11748,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     }
 }
 
-/* Computes signals and shares of the threshold of a chunk at column x, for one variant. Signals are the magnitudes of
- * the restored [0] and the added [1] part, packed at index `at` of their lines. */
+/* Computes signals and shares of the threshold for one variant, for the chunk at column x. Signals are the magnitudes
+ * of the restored part [0] and of the added part [1]. They are packed and stored at index `at` of their lines. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant, const vmafgpu__adm_variant *definition,
                                          const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
                                          const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v uncertainty, int x, int at,
@@ -11597,7 +11762,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains) /* the gain is at least 1, so the larger value is the right one */
+        if (variant->gains) /* the gain is at least 1, so the result with the gain is at least as large */
             reached = vmafgpu__v_max16(
                 reached,
                 vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
@@ -11685,8 +11850,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *tas
 
 /* ---- a row of scales 1 to 3 ---- */
 
-/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated float quotient is exact or too large by one; the
- * remainder is exact. */
+/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated quotient of floats is exact or too large by one. The
+ * remainder is exact, so its sign shows which. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
 #ifdef vmafgpu__v_div_down_f32
@@ -11698,12 +11863,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 #endif
 }
 
-/* Merges bits n to n + 31 of 64-bit products of even and of odd lanes. */
+/* Combines bits n to n + 31 of the 64-bit products of even lanes and of odd lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
-/* Returns |restored| for equal signs, with u = |o| and v = |t|. u and v are shifted left until bit 30 of u is set. Then
- * the divisor is the rounded upper half of u, and all lanes shift the quotient by the same number of bits. */
+/* Returns the magnitude of the restored part for equal signs, with u = |o| and v = |t|. u and v are shifted left until
+ * bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted by the same number
+ * of bits in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -11721,7 +11887,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vma
     return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
 }
 
-/* Returns negative lanes where the angle is too large. */
+/* Returns a negative value in lanes in which the angle is too large. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, const vmafgpu__v *t) {
     vmafgpu__v f[4], apart, uncertainty;
     VMAFGPU__UNROLL
@@ -11729,8 +11895,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Adding +0 first prevents a dot product of -0 (from two products of -0), whose sign would count as too large an
-     * angle. */
+    /* Without the addition of +0, two products of -0 would give a dot product of -0. Because of its sign, the angle
+     * would count as too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -11753,13 +11919,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
     return apart;
 }
 
-/* Computes signals (weighted magnitudes at these scales) and shares of the threshold, for one variant. */
+/* Computes signals (at these scales, weighted magnitudes) and shares of the threshold for one variant. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
                                           const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
     const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of 64-bit products of even and of odd lanes. Only the upper halves matter. */
+    /* Sums of the 64-bit products of even lanes and of odd lanes. Only the upper halves of the sums are used. */
     vmafgpu__v side[2][2], mid[2][2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -11790,7 +11956,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
             }
         }
     }
-    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, minus one. */
+    /* (c m - 2^31) >> 32 is computed as the upper half of c m + 2^31, minus one. */
     VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
         const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
@@ -11848,8 +12014,9 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears centres
- * there, which may be negative after wrapping. Only the first and the last register have such columns. */
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the
+ * centres there, which wrapping may have made negative. Only the first and the last register contain columns outside
+ * the region. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11896,16 +12063,16 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
 
 /* ---- masked cubes ----
  *
- * About a third of the signals exceed the threshold, too scattered for branches to pay off. Instruction sets with a
- * compress operation first collect these signals for a row.
- */
+ * About a third of the signals exceed the threshold. They are too scattered for branches to be worthwhile. If the
+ * instruction set provides a compress operation, these signals are first collected for the whole row. */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: up to this, squares round to 0; for h and v, for d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose square is rounded to 0; [0] for h and v,
+                                               [1] for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of positive lanes, or collects them for later. */
+/* Adds the cubes of all positive lanes, or collects these lanes for later. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -11940,7 +12107,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* not needed inside the region, but must be initialised */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* not used inside the region, but must be initialised */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -11997,7 +12164,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each
+/* Processes rows first..end-1 of the bands of one scale. Writes their low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -12056,11 +12223,11 @@ static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows };
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
+/* ---- on a GPU: for each variant, one launch per scale, in order; then a launch that rounds the row sums ---- */
 
 typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
 
-/* Kernels by form and kind of input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
+/* Kernels are numbered by form and kind of input: scale 0 with one or two bytes per sample, then scales 1 to 3. */
 enum { VMAFGPU__ADM_INPUTS = 5 };
 static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
     { "vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2",
@@ -12079,8 +12246,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums, which must be zero before the first launch of the context;
- * the row kernel clears them again. */
+/* Device memory of one pair. It starts with the row sums. These must be zero before the first launch of the context;
+ * the row kernel sets them to zero again. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12123,8 +12290,8 @@ static int vmafgpu__adm_word_columns(int input) {
     return columns[input];
 }
 
-/* The inner tiles start at the region of the sums (at an even column, as the loader requires), so that few tiles are
- * partly inside. */
+/* Computes the tiles of a scale. The inner tiles start at the first column and row of the region of the sums (at an
+ * even column, which the loader requires), so that few tiles are partly outside the region. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
                                                 int tile_height) {
     vmafgpu__adm_tiles t;
@@ -12162,7 +12329,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
     f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
     f.addends.square[1] = (uint64_t)vmafgpu__half(30);
-    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* rounds by a whole unit */
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* twice the usual rounding constant, as in libvmaf */
     f.addends.weight = (uint64_t)vmafgpu__half(28);
     f.addends.side = (uint64_t)vmafgpu__half(32);
     double limit = 65536;
@@ -12178,13 +12345,13 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
         const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
         limit = limit < plain ? limit : plain;
     }
-    f.plain_limit = (float)(limit * limit * 0.99); /* 1 % covers the rounding of float sums */
+    f.plain_limit = (float)(limit * limit * 0.99); /* the margin of 1 % covers rounding errors of float sums */
     return f;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, except its batch, and the shape. `scratch` is the
- * device memory of the first pair, `lanes` the number of lanes of a warp. Variants after the first reuse the low-pass
- * bands of the first. */
+/* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
+ * the device memory of the first pair, `lanes` is the number of lanes per warp. Variants after the first use the
+ * low-pass bands that the first one has computed. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
     const vmafgpu__adm_variant *variant = &plan->adm[index];
@@ -12236,7 +12403,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* after [form][input] */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* numbered after all others */
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;

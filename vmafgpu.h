@@ -8,17 +8,18 @@
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
- * In all other files, include the header without the define. Keep models/model_embed.h (the built-in models) beside the
- * header. Compile with `cc -O2 program.c -lm -lpthread`. A glibc before 2.34 also needs -ldl; Windows needs no library.
- * The CPU backend needs nothing else. For a GPU, `make blobs` builds the kernels; the driver is loaded at run time.
+ * In all other files, include the header without the define. Keep the folder models/ beside the header:
+ * models/model_embed.h contains the built-in models. Compile with `cc -O2 program.c -lm -lpthread`. With glibc before
+ * 2.34, add -ldl; on Windows, no libraries are needed. The CPU backend needs nothing else. For a GPU, `make blobs`
+ * builds the kernels; the driver is loaded at run time.
  *
  * ==== EVERY PROGRAM ====
  *
  * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (here _pool()), and _close().
  *
- *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref and dist: buffers for a frame.
+ *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref, dist: buffers for one frame.
  *     int print_vmaf(int width, int height, unsigned char *ref, unsigned char *dist) {
- *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero is the default in every field
+ *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero means the default in every field
  *         vmafgpu *v = NULL;
  *         double mean = 0;
  *         cfg.width = width, cfg.height = height;
@@ -37,20 +38,21 @@
  *         return ok;
  *     }
  *
- * The comments of the declarations after the manual explain every function, field and enumerator. examples/ contains
- * small programs: minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c, engine_overlay.c,
- * vulkan_frames.c and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ is a drop-in
- * replacement for libvmaf.
+ * The declarations come after the manual; their comments explain every function, field and enumerator. examples/
+ * contains small programs: minimal.c, stream.c, encoder_loop.c, encoder_rdo.c, tune_vmaf.c, device_frames.c,
+ * engine_overlay.c, vulkan_frames.c and embed_model.c. examples/tool/ is the command-line tool. examples/libvmaf/ is a
+ * drop-in replacement for libvmaf.
  *
  * ==== TASKS ====
  *
  * In this part `v` is an open context, and `cfg` is the config that was passed to vmafgpu_open(). reference(i),
  * distorted(i) and encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as
- * above.
+ * in the program above.
  *
- * SCORE A CLIP. The program above scores a clip. One pass can compute several models and more features. A context has
- * one column for each feature value, then one for each model. Pool columns with vmafgpu_pool() or vmafgpu_percentile(),
- * or a part of the clip with vmafgpu_pool_range(). To score another clip of this format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. One pass can compute several models and additional features. A context
+ * has one column for each feature value, then one for each model. Pool a column with vmafgpu_pool() or
+ * vmafgpu_percentile(). To pool only a part of the clip, use vmafgpu_pool_range(). To score another clip of the same
+ * format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -61,9 +63,9 @@
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
  * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so the score of a frame is ready one push later. On a GPU it is ready when its batch is finished.
- * Alternatively, set config.on_score, a callback that receives each score. For an endless stream, set
- * config.discard_scores: memory stays constant, and vmafgpu_pool() still works.
+ * next frame, so the score of a frame becomes ready at the next push, or, on a GPU, when the batch that contains the
+ * frame has finished. Alternatively, set config.on_score, a callback that receives each score. For an endless stream,
+ * set config.discard_scores: memory use then stays constant, and vmafgpu_pool() still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -72,20 +74,21 @@
  *     if (result < 0)                                           // frame score.index has no score
  *         fprintf(stderr, "%s\n", vmafgpu_last_error(v));
  *
- * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair outside of the clip and allocates nothing. Pass the
- * previous reference for motion; with NULL, motion is 0. vmafgpu_score_candidates() scores several encodes of one
- * frame. On the CPU it does the work that depends only on the reference once. Neither call changes the clip: push the
- * encode that you choose. Its score in the clip can be lower, because motion2 also depends on the next reference there;
- * the order of the candidates is the same. To rank encodes near 100, set disable_clip in the model config.
+ * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
+ * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
+ * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
+ * Neither call changes the clip, so push the encode that you choose. The score of this encode can be lower in the clip,
+ * where motion2 also depends on the next reference; the ranking of the candidates stays the same. To rank encodes that
+ * score close to 100, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
  *     vmafgpu_score_pair(v, &ref, &encodes[0], &before, &score);
- *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // cfg.max_candidates was 2 or more
+ *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // requires cfg.max_candidates >= 2
  *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
  * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs. Push all frames with the same index in one
- * call. On the CPU the contexts share the work that depends only on the reference. Each context has its own scores.
+ * call. On the CPU, the contexts share the work that depends only on the reference. Each context has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -93,9 +96,9 @@
  *     for (int k = 0; k < 2; k++) vmafgpu_open(&contexts[k], &cfg);
  *     vmafgpu_push_many(contexts, 2, &ref, versions, NULL);                   // for each i
  *
- * SEGMENTS OF A CLIP can be scored separately. Their scores are those of the whole clip. Push the references before and
- * after the segment too, because motion needs them. score.index and config.subsample count from the first pair of the
- * segment.
+ * SEGMENTS OF A CLIP can be scored separately. Each frame gets the same score as if the whole clip were scored,
+ * provided that you also push the references just before and after the segment, because motion depends on them.
+ * score.index and config.subsample start counting at the first pair of the segment.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -103,33 +106,35 @@
  *             ref = reference(i), vmafgpu_push_preceding(v, &ref);
  *     for (int64_t i = first; i <= last; i++)
  *         ref = reference(i), dist = distorted(i), vmafgpu_push(v, &ref, &dist);
- *     if (last + 1 < frames)                                                  // afterwards flush
+ *     if (last + 1 < frames)                                                  // then flush
  *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
  *
- * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory states
- * where a frame is. A frame in GPU memory stays in use after the push, until vmafgpu_reusable_count() counts its pair.
- * To wait for frame i pass i + 1 to vmafgpu_wait(), or make a stream wait with vmafgpu_stream_wait().
+ * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
+ * where a frame is stored. A frame in GPU memory remains in use after the push, until vmafgpu_reusable_count() counts
+ * its pair. To wait until frame i is no longer in use, pass i + 1 to vmafgpu_wait(). To make a stream wait instead,
+ * call vmafgpu_stream_wait().
  *
- *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // of all frames
- *     cfg.gpu.stream = my_stream;                                             // work on it fills the frames
+ *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // for all frames
+ *     cfg.gpu.stream = my_stream;                                             // the frames are filled on it
  *     vmafgpu_frame ref = VMAFGPU_INIT;
  *     ref.data[0] = (const void *)(uintptr_t)address, ref.pitch[0] = pitch, ref.memory = VMAFGPU_MEMORY_DEVICE;
  *     vmafgpu_push(v, &ref, &dist);
  *     vmafgpu_wait(v, i + 1);                                                 // before frame i is overwritten
  *
- * SEVERAL GPUS share the pairs of a clip. The scores are delivered in order and are identical to those of one GPU. If a
- * GPU fails, the others continue.
+ * SEVERAL GPUS can share the pairs of a clip. The scores are delivered in order and are identical to those from a
+ * single GPU. If a GPU fails, the others continue.
  *
  *     cfg.gpu.device_count = VMAFGPU_ALL_DEVICES;                             // or the length of cfg.gpu.devices
  *     if (vmafgpu_open(&v, &cfg) == VMAFGPU_OK)
  *         printf("%s; device frames of the next pair: GPU %d\n", vmafgpu_device_name(v), vmafgpu_next_device(v));
  *
- * LIVE. In games and streams each score is needed before the next pair, and no call may block. With config.live a score
- * does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the scores are then those of a
- * clip without that pair. Reuse a ring of gpu.queue_depth pairs of frames. Close the context before you free the
- * frames. If the CPU scores, vmafgpu_try_push() takes as long as scoring the pair: call it in a job of your own. For
- * another frame size, close the context and open a new one; push the last reference, scaled to the new size, with
- * vmafgpu_push_preceding(), because motion needs it.
+ * LIVE. In games and live streams, each score is needed before the next pair is pushed, and no call may block. With
+ * config.live, a score does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the other
+ * pairs then get the same scores as in a clip without it. Use a ring of gpu.queue_depth pairs of frames. Close the
+ * context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair before it returns, so call it from
+ * a background thread. If the frame size changes, close the context and open a new one. Because motion depends on the
+ * previous reference, scale the last reference to the new size and pass it to vmafgpu_push_preceding() of the new
+ * context.
  *
  *     vmafgpu_score score;
  *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
@@ -139,39 +144,41 @@
  *     while (vmafgpu_next_score(v, &score) == VMAFGPU_OK)
  *         printf("VMAF %.2f\n", score.score);
  *
- * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair, the
- * base. vmafgpu_edit_try() returns the score of the base with other samples in a rectangle. It is bit-identical to
- * scoring the whole changed frame. vmafgpu_edit_commit() makes an edit part of the base. vmafgpu_edit_gradient() and
- * vmafgpu_edit_blocks() approximate which sums and blocks matter most. Edits support models that use only adm, vif and
- * motion: the v0.6 models except the float ones. They change neither the clip nor your frames: write the chosen samples
- * into your frame before you push it.
+ * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
+ * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
+ * rectangle. This score is bit-identical to that of the whole changed frame. vmafgpu_edit_commit() applies an edit to
+ * the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which sums and blocks affect the score most.
+ * Edits require models that use only adm, vif and motion: all v0.6 models except the float ones. Edits change neither
+ * the clip nor your frames: write the chosen samples into your frame before you push it.
  *
- *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // cfg.max_edit_size was 16 or more
+ *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
  *     edit.x = 64, edit.y = 32, edit.width = edit.height = 16, edit.data = samples;
  *     vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL);
  *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);
  *
- * MAPS show where in a frame VMAF is lost, as one float per block. They need config.map_block_size and config.live. A
- * map in host memory is complete when the score of its pair is ready. Without config.live, call vmafgpu_edit_begin()
- * and vmafgpu_edit_blocks() instead.
+ * MAPS show where in a frame VMAF is lost. A map contains one float per block. Maps require config.map_block_size and
+ * config.live. A map in host memory is complete when the score of its pair is ready. Without config.live, call
+ * vmafgpu_edit_begin() and vmafgpu_edit_blocks() instead.
  *
  *     int across, down;
- *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map`
- *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next push that is scored
+ *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map` in blocks
+ *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
- * RGB. Each frame can be RGB or YUV independently: for example, the reference is an image of a game engine, and the
- * distorted frame is decoded NV12. RGB frames are converted to YUV in the format of the config; only planes that the
- * features use are computed. config.colour must state the conversion; nothing is guessed. See vmafgpu_colour.
+ * RGB. Each of the two frames can be RGB or YUV: for example, the reference can be an image from a game engine, while
+ * the distorted frame is decoded NV12 video. RGB frames are converted to YUV in the format of the config; only planes
+ * that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
+ * vmafgpu_colour.
  *
  *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
  *     vmafgpu_frame image = VMAFGPU_INIT;
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
  *
- * OWN MODELS in the format of libvmaf can be JSON text, or C arrays that examples/embed_model.c generates from it.
+ * YOUR OWN MODELS can be JSON text in the format of libvmaf, or C arrays that examples/embed_model.c generates from
+ * JSON text.
  *
  *     vmafgpu_model *model;
  *     vmafgpu_model_config mine = VMAFGPU_INIT;
@@ -181,10 +188,10 @@
  *         vmafgpu_model_release(model);                                       // the context keeps a reference
  *     }
  *
- * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured before. A context
- * with config.predict_only needs no memory for frames.
+ * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured earlier. A context
+ * with config.predict_only allocates no memory for frames.
  *
- *     double features[64] = {0};                                              // at least vmafgpu_model_column(v, 0)
+ *     double features[64] = {0};                                              // vmafgpu_model_column(v, 0) or more
  *     vmafgpu_score score;
  *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;               // and the other inputs of the model
  *     vmafgpu_predict(v, features, &score);
@@ -192,90 +199,103 @@
  * ==== REFERENCE ====
  *
  * LIMITS. Frames have 8 to 16 bits per sample, 4:0:0, 4:2:0, 4:2:2 or 4:4:4 chroma, and 16x16 to 16384x16384 pixels.
- * They are planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of a pair
- * must have the size of the config. It writes no files; the tool writes reports and heat maps. It never prints or
- * aborts. It never changes global state, the locale or the floating-point environment. The only state outside of
- * contexts is one error message per thread.
+ * Their layout is planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of
+ * a pair must have the size of the config. The library writes no files (the tool writes reports and heat maps). The
+ * library never prints or aborts, and never changes global state, the locale or the floating-point environment. The
+ * only state outside of contexts is one error message per thread.
  *
- * MODELS. These models are built in. Picture heights are viewing distances. Scores of v0.6 and v1 are not comparable.
- *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at three picture heights; neg does not reward sharpening
- *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at one and a half picture heights
+ * MODELS. The following models are built in. Viewing distances are given in picture heights. Scores of v0.6 models are
+ * not comparable to those of v1 models.
+ *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at 3 picture heights; neg models do not reward sharpening
+ *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at 1.5 picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
- *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: with float features
- *   vmaf_v1.0.16_3d0h, _5d0h               1080p at three and five picture heights
- *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at one and a half and three picture heights; _3d0h_2160 scores 0..110
- *   vmaf_v1.0.16_hfr_3d0h, ...             these four models of v1 for 50 or more frames per second
- * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. They also measure banding and chroma, so frames need
- * chroma planes; otherwise vmafgpu_push() fails and names the missing plane. The models were trained on 10-bit video
- * and accept 8 bits too.
- * The smallest 4:2:0 picture is 216x160 (_3d0h, _1d5h_2160), 266x266 (_5d0h), 318x318 (_3d0h_2160). If the encode was
- * smaller than the frames, set model options: "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
+ *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: they use float features
+ *   vmaf_v1.0.16_3d0h, _5d0h               1080p at 3 and 5 picture heights
+ *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at 1.5 and 3 picture heights; the score range of _3d0h_2160 is 0..110
+ *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
+ * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so
+ * frames need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were
+ * trained on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h,
+ * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size than that of the
+ * frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
- * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 exist, also on GPUs. Each feature is listed with its
- * columns, then its options as: name (alias) default, range. An option that differs from its default appends
- * _alias_value, or _alias for a flag, to the column name. Numbers are first rounded to six significant digits, as in
- * libvmaf. An option that the feature does not have is ignored with a warning; see config.strict_options.
+ * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported; a few cases are "CPU only". Each
+ * feature is listed with its columns, followed by its options in the form: name (alias) default, range. A `|` separates
+ * options. If the value of an option differs from the default, _alias_value is appended to the column name, or _alias
+ * for a flag. Numbers are first rounded to six significant digits, as in libvmaf. Options that a feature does not have
+ * are ignored with a warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
- *           debug false: adds numerators, denominators
+ *           debug false; if true, adds numerators and denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
  *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
- *           adm_csf_scale (scf), adm_csf_diag_scale (scfd) 1, 0..50, for mode 1 | adm_norm_view_dist (nvd) 3, 0.75..24
- *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh >= 3240 | adm_noise_weight (nw) 0.03125, 0..1500
+ *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50, used in mode 1
+ *           adm_norm_view_dist (nvd) 3, 0.75..24
+ *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh must be at least 3240
+ *           adm_noise_weight (nw) 0.03125, 0..1500
  *           adm_dlm_weight (dlmw) 0.5, 0..1 | adm_min_val (min) 0, 0..1
- *           adm_skip_scale0 (ssz), adm_skip_aim, debug false
+ *           adm_skip_scale0 (ssz), adm_skip_aim and debug: all false
  *   motion  VMAF_integer_feature_motion_sad_score, integer_motion2, integer_motion3; uses the reference only
  *           motion_five_frame_window (mffw) false | motion_moving_average (mma) false
  *           motion_force_zero (force_0) false | motion_blend_factor (mbf) 1, 0..1
  *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
- *   cambi   cambi; full_ref adds cambi_source, cambi_full_reference (column names without options); uses the distorted
- *           luma, with full_ref also the reference luma
- *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0: 1080, 1440 or 2160 | full_ref false
+ *   cambi   cambi; full_ref adds cambi_source and cambi_full_reference, whose names do not include options. Uses the
+ *           luma of the distorted frame, and with full_ref that of both frames
+ *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0, or 1080, 1440, 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
- *           window_size (ws) 65, 15..127 | cambi_topk (ctpk), topk 0.6, 0.0001..1
- *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot), eotf bt1886, or pq
- *           enc_width (encw) 180..7680, enc_height (ench) 150..7680 and enc_bitdepth (encbd) 6..16: of the encode, if
- *           they differ from the frame | src_width (srcw) 320..7680, src_height (srch) 200..4320: of the source, for
- *           full_ref | heatmaps_path: see config.on_heatmap
- *           needs 216 pixels in width or height; the window must not exceed 65 pixels (above 4K: use the speedup)
- *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of 80x80 after the prescale
- *           speed_kernelscale (ks) 1: one of libvmaf's list | speed_prescale (ps) 1, 0.1..4
- *           speed_prescale_method (psm) nearest, bilinear, bicubic or lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
+ *           window_size (ws) 65, 15..127 | cambi_topk (ctpk) and topk: both 0.6, 0.0001..1
+ *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot) and eotf: both bt1886, or pq
+ *           enc_width (encw) 180..7680, enc_height (ench) 150..7680, enc_bitdepth (encbd) 6..16: size and bit depth of
+ *           the encode, if different from those of the frames
+ *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
+ *           heatmaps_path: see config.on_heatmap
+ *           needs at least 216 pixels in width or height; the scaled window must not exceed 65 pixels, so frames above
+ *           4K require cambi_high_res_speedup or a smaller window_size
+ *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
+ *           prescaling
+ *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
+ *           speed_prescale_method (psm) nearest, or bilinear, bicubic, lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
- *   speed_temporal   speed_temporal: how luma changes from frame to frame; 0 for the first pair and for a single
- *           pair. Uses every pair, whatever config.subsample is; needs 80x80 pixels after the prescale
- *           options of speed_chroma, with speed_prescale up to 1, without speed_weight_var_mode, and
- *           speed_use_ref_diff (urd) false. speed_max_val only changes the column name, as in libvmaf
- *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases without GPU
- *   kernels: the CPU backend then scores the whole context, or vmafgpu_open() fails if the config requires a GPU.
+ *   speed_temporal   speed_temporal, which measures how luma changes from frame to frame; 0 for the first pair and for
+ *           a single pair. Uses every pair, whatever config.subsample is; needs at least 80x80 pixels after prescaling
+ *           speed_use_ref_diff (urd) false, and the options of speed_chroma except speed_weight_var_mode. The largest
+ *           speed_prescale is 1; speed_max_val changes only the column name, as in libvmaf
+ *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases that have no GPU
+ *   kernels. In these cases the whole context uses the CPU, or vmafgpu_open() fails if the config requires a GPU.
  *   psnr    psnr_y, psnr_cb, psnr_cr
- *           enable_chroma true | enable_mse false: adds mse_y and so on | enable_apsnr false: see vmafgpu_aggregate()
- *           reduced_hbd_peak false: the peak is 255 * 2^(bits - 8) instead of 2^bits - 1 | min_sse 0, at least 0
- *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma; NaN for a plane below 8x8
- *   ciede          ciede2000; needs chroma; above 33554432 pixels CPU only
- *   float_adm      adm2, aim, adm3, adm_scale0..3; needs 17x17 pixels
- *           options of adm except adm_skip_aim; adm_csf_mode is 0..9: 1 Barten, 2 another fit, others Watson; the alias
- *           of adm_ref_display_height is (rdf), and it has no minimum viewing distance
+ *           enable_chroma true | enable_mse false; if true, adds mse_y and so on
+ *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0, at least 0
+ *           reduced_hbd_peak false; if true, the peak is 255 * 2^(bits - 8) instead of 2^bits - 1
+ *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma. A plane smaller
+ *           than 8x8 gets NaN
+ *   ciede          ciede2000; needs chroma; CPU only above 33554432 pixels
+ *   float_adm      adm2, aim, adm3, adm_scale0..3; needs at least 17x17 pixels
+ *           the options of adm except adm_skip_aim. adm_csf_mode is 0..9: 1 is Barten, 2 another fit, the others are
+ *           Watson. The alias of adm_ref_display_height is rdf, and nvd * rdf has no minimum
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0) -1, up to 10: sensitivities per scale; negative means not set
+ *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0): all -1, at most 10; sensitivity per scale, unset if negative
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
- *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1: one of libvmaf's list
- *           vif_prescale (ps) 1, 0.1..4; a result of more than 65535 rows CPU only | vif_prescale_method (pm) nearest,
- *           bilinear, bicubic or lanczos4
- *           vif_scale1_min_val (s1miv), also 2 and 3, 0, 0..1 | vif_sigma_nsq (snsq) 2, 0..5
- *           vif_skip_scale0 (ssclz) false | debug false: adds vif, vif_num, vif_den, and these per scale
+ *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
+ *           vif_prescale (ps) 1, 0.1..4; CPU only if the result has more than 65535 rows
+ *           vif_prescale_method (pm) nearest, or bilinear, bicubic, lanczos4
+ *           vif_scale1_min_val (s1miv) 0, 0..1, and the same for scales 2 and 3 | vif_sigma_nsq (snsq) 2, 0..5
+ *           vif_skip_scale0 (ssclz) false
+ *           debug false; if true, adds vif, vif_num and vif_den, and vif_num and vif_den of each scale
  *   float_motion   motion, motion2, motion3; uses the reference only
- *           motion_filter_size (mfs) 5: 1 no filter, 3 three taps, others five taps | motion_add_scale1 (mdc) false
- *           motion_add_uv (mau) false; with motion_add_scale1 for 4:4:4 only | motion_force_zero (force_0) false
+ *           motion_filter_size (mfs) 5; 1 means no filter, 3 three taps, other values five taps
+ *           motion_add_scale1 (mdc) false | motion_force_zero (force_0) false
+ *           motion_add_uv (mau) false; can be combined with motion_add_scale1 for 4:4:4 only
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as
- *           for motion | debug true: false removes the column motion
- *   float_ssim     float_ssim; needs 11x11 pixels after downscaling
- *           scale 0, 0..10: downscaling factor; 0 is min(width, height) / 256, rounded | enable_lcs false: adds
- *           float_ssim_l, _c, _s | enable_db false: decibels | clip_db false: limits them according to size and depth
- *   float_ms_ssim  float_ms_ssim; needs 176x176 pixels
- *           enable_lcs false: adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4 | enable_db, clip_db as above
+ *           for motion | debug true; if false, there is no column motion
+ *   float_ssim     float_ssim; needs at least 11x11 pixels after downscaling
+ *           scale 0, 0..10: downscaling factor; 0 means min(width, height) / 256, rounded
+ *           enable_lcs false; if true, adds float_ssim_l, _c, _s | enable_db false; if true, values are in decibels
+ *           clip_db false; if true, limits the decibels to a maximum that depends on size and bit depth
+ *   float_ms_ssim  float_ms_ssim; needs at least 176x176 pixels
+ *           enable_lcs false; if true, adds float_ms_ssim_l_scale0..4, _c_scale0..4, _s_scale0..4
+ *           enable_db, clip_db: as for float_ssim
  *   float_ansnr    float_ansnr, float_anpsnr; no options
  *   float_psnr     float_psnr; no options
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; no options
@@ -287,183 +307,194 @@
  *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
  *   kernel file    vmafgpu_kernels.nvidia: PTX, machine code     vmafgpu_kernels.amd: code objects, version 5
  *                  for 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0
- *   - PTX is for newer devices and older drivers. The driver compiles it at the first open, which takes seconds, and
- *     caches the result.
- *   - HIP 5.2 of Debian 12 and older runtimes cannot load the code objects. A HIP runtime that is already loaded is
- *     used, unless gpu.driver_path is set. It is never unloaded, because some versions crash when they are unloaded.
- *   - Kernels are searched in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in by
+ *   - PTX is used on newer devices and by older drivers. At the first open, the driver compiles the PTX, which takes
+ *     seconds, and caches the result.
+ *   - HIP 5.2 (in Debian 12) and older runtimes cannot load the code objects. If the program has already loaded a HIP
+ *     runtime, that runtime is used, unless gpu.driver_path is set. The library never unloads a HIP runtime, because
+ *     some versions crash when they are unloaded.
+ *   - Kernels are searched for in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in with
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
  *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same folders for the
- *     executable, (7) VMAFGPU_KERNEL_FOLDER. Files are compressed and have checksums. Unsuitable files are refused with
- *     a message.
- *   - Self-test: some drivers compile wrongly, and some cards are broken. At open the kernels that the context will use
- *     score a small picture, and the CPU compares the result. vmafgpu_self_test_checksum() is equal on all GPUs.
+ *     executable, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums. Unsuitable files are
+ *     refused with a message.
+ *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
+ *     with the kernels that the context will use, and the result is compared with that of the CPU.
+ *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
  *
  * GPU: memory of frames
  *   frame.memory    how it is read                                                        may be overwritten
- *   HOST            gpu.copy_threads threads copy and check it before the push returns    when the push has returned
+ *   HOST            copied and checked by gpu.copy_threads threads during the push        when the push has returned
  *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
  *   PINNED          the GPU copies it                                                     when it is reusable (1)
  *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
  *   SURFACE, ARRAY  the GPU converts the images to planes                                 when it is reusable (1)
- *   (1) when vmafgpu_reusable_count() counts the pair, or by your work on a stream after vmafgpu_stream_wait()
- *   - Luma in device memory is read in place on these conditions: address and pitch are multiples of 16 bytes, rows are
- *     multiples of 4 bytes long, samples are in the low bits, and config.max_edit_size is 0.
- *   - Calls can come from any thread and with any current CUDA context or HIP device. The current one is restored, and
- *     no error state is left in HIP. Several contexts can share a GPU.
+ *   (1) when vmafgpu_reusable_count() counts the pair; after vmafgpu_stream_wait(), also by work queued on that stream
+ *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
+ *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
+ *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
+ *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
- * GPU: batches. A push collects gpu.batch pairs per launch and keeps up to gpu.queue_depth batches in flight. It blocks
- * only if the queue is full. Scores become available when their batch is finished. vmafgpu_flush(), vmafgpu_wait() and
- * vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() waits for no other pair, except for the oldest
- * batch if the queue is full. Batch 1 has the lowest latency; for small pictures the default is many times faster.
+ * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. Up to gpu.queue_depth batches can be in
+ * flight; a push blocks only if this queue is full. Scores become available when their batch has finished.
+ * vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() does not
+ * wait for other pairs, except for the oldest batch if the queue is full. A batch size of 1 has the lowest latency, but
+ * for small pictures the throughput is many times higher with the default.
  *
- * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background a thread opens it while
- * the CPU scores the first pairs. The first push or acquisition after that switches to the GPU, with identical scores.
- * If features depend on earlier frames, the switch is one or two pairs later. Acquired buffers are used up first. Until
- * the switch the backend name is "cpu", vmafgpu_get_config() returns no batch and no queue depth, and at most 4 pairs
- * can be acquired. While the GPU is being opened, vmafgpu_is_opening() returns 1 and vmafgpu_push_many() shares no
- * work.
+ * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens it while
+ * the CPU scores the first pairs. Once the GPU is open, the next push or acquisition switches to it; the scores are
+ * identical. If features depend on earlier frames, the switch happens one or two pairs later. Pairs that are already
+ * acquired are still scored on the CPU. Until the switch, the backend name is "cpu", vmafgpu_get_config() returns no
+ * batch and no queue depth, and at most 4 pairs can be acquired. While the GPU is being opened, vmafgpu_is_opening()
+ * returns 1 and vmafgpu_push_many() shares no work.
  *
  * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
- * earlier frames, this number includes one or two references (or a pair) from before the run, which its GPU also
- * receives. Each GPU uses as much memory as a single one. Device frames are read in place on the GPU that
- * vmafgpu_next_device() returns before the push. On another GPU they are copied peer to peer, which requires samples in
- * the low bits of words, or bytes at 8 bits. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single
- * GPU. With several GPUs, device frames must therefore be ready when they are pushed, and RGB frames must be in host or
- * pinned memory.
+ * earlier frames, the GPU also receives one or two references (or one pair) from before the run, and the run is shorter
+ * by this number. Each GPU uses as much memory as a single GPU would with the same settings. Device frames are read in
+ * place if they are on the GPU that vmafgpu_next_device() returns before the push. Frames on another GPU are copied
+ * peer to peer; this requires samples in the low bits of words, or one byte per sample for 8 bits. gpu.stream,
+ * gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With several GPUs, device frames must therefore be
+ * ready when they are pushed. RGB frames must be in host or pinned memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
- *   no driver, GPU, kernels or GPU memory at open        the CPU scores (1)                      VMAFGPU_ERROR_BACKEND
- *   self-test fails, or a feature is CPU only            the CPU scores (1)                      VMAFGPU_ERROR_BACKEND
- *   host memory is short at open                         the CPU scores (1)                      VMAFGPU_ERROR_MEMORY
- *   GPU fails later, frames in host or pinned memory     the CPU scores these pairs, same bits   the same
+ *   no driver, GPU, kernels or GPU memory at open        the CPU is used (1)                     VMAFGPU_ERROR_BACKEND
+ *   self-test fails, or a feature is CPU only            the CPU is used (1)                     VMAFGPU_ERROR_BACKEND
+ *   host memory is short at open                         the CPU is used (1)                     VMAFGPU_ERROR_MEMORY
+ *   GPU fails later, frames in host or pinned memory     these pairs are scored on the CPU (2)   the same
  *   GPU fails later, frames in GPU memory                VMAFGPU_ERROR_DEVICE for these pairs    the same
- *   (1) If gpu.frame_memory is DEVICE or SURFACE, or gpu.devices is a list, the open fails as with CUDA.
- *   - Scores from before a failure stay available. If one of several GPUs fails, the CPU scores the pairs assigned to
+ *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as it does with CUDA.
+ *   (2) The scores are bit-identical.
+ *   - Scores from before a failure remain available. If one of several GPUs fails, the CPU scores the pairs assigned to
  *     it, and the other GPUs continue. If all fail, the CPU continues alone.
- *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime ends the process.
+ *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime terminates the
+ *     process.
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- * mean absolute difference of the blurred references (integer_motion of libvmaf). For the last frame it is |i, i-1|,
- * and for the first frame 0.
- *   - With config.live motion2 is always |i, i-1|, and 0 for the first pair. motion3, and the motion columns with
- *     options, are computed in the same way. Other columns are unchanged. Each score is bit-identical to that of
- *     libvmaf for a clip that ends with the pair. motion2 is never lower than in the whole clip, so most scores are
- *     slightly higher. Pooling uses live scores.
+ * mean absolute difference between two blurred references (integer_motion of libvmaf). For the last frame, motion2 is
+ * |i, i-1|; for the first frame, it is 0.
+ *   - With config.live, motion2 is always |i, i-1|, and 0 for the first pair. motion3 and motion columns with options
+ *     are computed in the same way. Other columns are unchanged. Each score is bit-identical to the score that libvmaf
+ *     computes for the last frame of a clip that ends with this pair. motion2 is never lower than in the whole clip, so
+ *     most scores are slightly higher. Pooling uses these scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
- *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU vmafgpu_try_push() scores
+ *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
  *     the pair during the call.
- *   - Motion is measured from one pushed reference to the next. The context keeps the references that it needs.
+ *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
- * FROM THE API OF LIBVMAF. A program that is linked to libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
+ * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
  * implements libvmaf's functions with this header. New code sets one config before the open, instead of adding models
- * and features call by call. A failure is a vmafgpu_result with a message, not a negative errno.
+ * and features call by call. Functions report a failure as a vmafgpu_result with a message, not as a negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
  *   vmaf_model_load                           config.models[].version; flags: .disable_clip, .enable_transform,
  *                                             .disable_transform; name: .name
- *   vmaf_model_load_from_path                 vmafgpu_model_parse() of the file's text, config.models[].model
- *   vmaf_model_collection_load                the same as for a model: a collection is a model with more columns
+ *   vmaf_model_load_from_path                 vmafgpu_model_parse() with the text of the file; config.models[].model
+ *   vmaf_model_collection_load                as for a single model; a collection is a model with more columns
  *   vmaf_model_collection_load_from_path
  *   vmaf_model_feature_overload               config.models[].options, "adm.adm_enhn_gain_limit=1.2"
  *   vmaf_model_collection_feature_overload
  *   vmaf_model_destroy                        vmafgpu_model_release() for a parsed model
  *   vmaf_model_collection_destroy
- *   vmaf_use_features_from_model              nothing: models add their features
+ *   vmaf_use_features_from_model              not needed: models add their features
  *   vmaf_use_features_from_model_collection
  *   vmaf_use_feature                          config.features[]: .name, for example "vif", .options "debug=true:..."
  *   vmaf_feature_dictionary_set
  *   vmaf_feature_dictionary_free
  *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
- *   vmaf_picture_alloc                        nothing: a vmafgpu_frame points to the caller's own memory, which can be
+ *   vmaf_picture_alloc                        not needed: a vmafgpu_frame points to the caller's memory, which can be
  *   vmaf_picture_unref                        reused when the call returns (pinned and device memory: see GPU); stride:
  *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_acquire_pair()
  *   vmaf_fetch_preallocated_picture
- *   vmaf_read_pictures                        vmafgpu_push() in order, which counts the index; with NULL, NULL:
- *                                             vmafgpu_flush()
+ *   vmaf_read_pictures                        vmafgpu_push(), in frame order, because there is no index argument; for
+ *                                             NULL, NULL: vmafgpu_flush()
  *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next_score() as scores become ready;
  *                                             values[vmafgpu_model_column(v, m)] is the score of model m,
- *                                             .score that of the first model
- *   vmaf_score_at_index_model_collection      the same row: values[vmafgpu_column_index(v, "vmaf_bagging")], and
- *                                             _stddev, _ci_p95_lo and _ci_p95_hi
- *   vmaf_feature_score_at_index               the same row: values[vmafgpu_column_index(v, "integer_adm2")], the
- *                                             name in reports, or "VMAF_integer_feature_adm2_score"
- *   vmaf_score_pooled                         vmafgpu_pool() of any column, and vmafgpu_percentile(), over all frames;
+ *                                             .score is that of the first model
+ *   vmaf_score_at_index_model_collection      in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *                                             name "vmaf_bagging", "vmaf_stddev", "vmaf_ci_p95_lo" or "vmaf_ci_p95_hi"
+ *   vmaf_feature_score_at_index               in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *                                             name "integer_adm2" or "VMAF_integer_feature_adm2_score"
+ *   vmaf_score_pooled                         vmafgpu_pool() or vmafgpu_percentile() of any column, over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
  *   vmaf_feature_score_pooled
- *   vmaf_write_output                         none in the library: examples/tool/report.c writes the same files
+ *   vmaf_write_output                         not in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version_string()
  *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.cuda_context
  *   vmaf_cuda_import_state
- *   vmaf_cuda_preallocate_pictures            nothing: set .memory = VMAFGPU_MEMORY_DEVICE in frames that are in the
- *   vmaf_cuda_fetch_preallocated_picture      caller's device memory, and config.gpu.frame_memory to the same
+ *   vmaf_cuda_preallocate_pictures            not needed: for frames in the caller's device memory, set .memory and
+ *   vmaf_cuda_fetch_preallocated_picture      config.gpu.frame_memory to VMAFGPU_MEMORY_DEVICE
  *
  * SWITCHES, defined before the include
- *   VMAFGPU_IMPLEMENTATION         defines the implementation; in one file only
- *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to that file
+ *   VMAFGPU_IMPLEMENTATION         compiles the implementation; define it in one file only
+ *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
  *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
- *   VMAFGPU_NO_THREADS             starts no threads (pthread; on Windows Win32, Vista or later): config.threads > 1
- *                                  then requires config.parallel_for. Compilers other than GCC, clang and MSVC need
- *                                  this switch and support one thread only
- *   VMAFGPU_NO_GPU                 no GPU backend, no search for drivers. Implied if pointers have 32 bits
- *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles the kernels in, vmafgpu_nvidia.h of
- *                                  `make blobs`. VMAFGPU_NO_SM_75 and so on leave one target out, unless another
- *                                  target is stored as a difference from it
- *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD, vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
- *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the last folder in which kernel files are searched
- *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (some 15 seconds), for debug builds. Scores
+ *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
+ *                                  (Otherwise it uses pthreads, or on Windows the threads of Vista or later.) Compilers
+ *                                  other than GCC, clang and MSVC need this switch and support one thread only
+ *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers have 32 bits
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
+ *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on omit one target each,
+ *                                  unless the kernels of another target are stored as differences from that target
+ *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
+ *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
+ *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (about 15 seconds), for debug builds. Scores
  *                                  do not change. Implied except with GCC and clang on x86-64 and AArch64
- *   VMAFGPU_SELF "file.h"          name of this file, by which it includes itself, default "vmafgpu.h"
- *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: refuses calls on a closed context and ignores a second
- *                                  close, if the memory has not been reused (message: vmafgpu_last_error(NULL))
+ *   VMAFGPU_SELF "file.h"          the name under which this file includes itself; default "vmafgpu.h"
+ *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: as long as the memory of a closed context has not been
+ *                                  reused, refuses calls on the context and ignores a second close. The message is in
+ *                                  vmafgpu_last_error(NULL)
  *   VMAFGPU_NO_JSON                no model reader
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
- *   VMAFGPU_NO_VMAF_V0_6_1, ...    leaves one built-in model out; models/model_embed.h lists the names
+ *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
  *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the other float features)
- *                                  leave out the host code of features. vmafgpu_open() refuses models and configs that
- *                                  need them and names the feature. Kernel files keep their kernels. If you only need
- *                                  the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
+ *                                  each omit the host code of a feature. vmafgpu_open() refuses models and configs that
+ *                                  need this feature, and the message names it. Kernel files still contain the kernels.
+ *                                  If you need only the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS,
+ *                                  _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits: config.max_edit_size is refused. Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
- *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, default "models/model_embed.h"; relative to the folder of
- *                                  this header, or to a folder of -I
+ *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
+ *                                  (-I); default "models/model_embed.h"
  *
- * THREADS. Only one thread at a time can use a context; it need not always be the same thread. Different contexts are
- * independent. Several contexts and threads can read the same frame. Callbacks must not throw or longjmp.
- *   - With config.threads = n the calling thread and n - 1 threads started at open share each frame. Fewer threads are
- *     used if a frame has too little work. With config.parallel_for your own thread pool does this instead. The default
- *     starts no thread.
- *   - On a GPU, gpu.copy_threads (default config.threads) threads copy frames in host memory. The driver may start
- *     more. The GPU works while the calling thread goes on. With gpu.open_in_background another thread runs until the
- *     GPU is open. Several GPUs are opened by one thread each, and these threads end before vmafgpu_open() returns.
- *     This requires more than one thread and no config.parallel_for.
+ * THREADS. Only one thread at a time can use a context, but it need not always be the same thread. Different contexts
+ * are independent. Several contexts and threads can read the same frame. Callbacks must not throw exceptions or call
+ * longjmp().
+ *   - If config.threads is n, the calling thread and n - 1 threads that are started at open share the work on each
+ *     frame. Small frames use fewer threads. With config.parallel_for, your own thread pool does this work instead. By
+ *     default, no thread is started.
+ *   - On a GPU, frames in host memory are copied by gpu.copy_threads threads (default: config.threads). The driver may
+ *     start threads of its own. The GPU works while the calling thread continues. With gpu.open_in_background, another
+ *     thread runs until the GPU is open. If gpu.copy_threads is more than 1 and config.parallel_for is NULL, several
+ *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
- * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. GPU calls also use the driver's stack.
+ * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional
+ * stack for the driver.
  *
- * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C, chosen at open for the processor and operating
- * system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change scores. config.cpumask
- * disables instruction sets; vmafgpu_instruction_set() returns the choice.
+ * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
+ * processor and the operating system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change
+ * scores. config.cpumask disables instruction sets. vmafgpu_instruction_set() returns the name of the chosen
+ * instruction set.
  *
- * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked and device memory by the
- * driver, in one block of each kind. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is
- * short, open reports how much it needs. Only these are allocated later:
+ * ALLOCATION. All memory is allocated at open, in one block of each kind: host memory by config.allocator, page-locked
+ * memory and device memory by the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If
+ * memory is short, vmafgpu_open() reports how much it needs. Only the following memory is allocated later:
  *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
- *   - the planes of the CPU backend when a GPU fails, and its buffers at the first vmafgpu_acquire_pair();
+ *   - the planes of the CPU backend, when a GPU fails;
+ *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, at its first call;
  *   - a temporary copy of a column in vmafgpu_percentile().
  *
- * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. A positive value is a state (AGAIN,
- * END), and a negative value is a failure. After a failure vmafgpu_last_error() returns a message that names the field,
- * frame or option at fault. A failed call changes nothing, unless its description states something else.
+ * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. Positive values (AGAIN, END) are not
+ * failures; negative values are. After a failure, vmafgpu_last_error() returns a message that names the field, frame or
+ * option at fault. A failed call changes nothing, unless its description states otherwise.
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers; if
- * -fshort-enums is used, use it for all files. Paths are passed to the C library unchanged, on Windows in the ANSI code
- * page. If the implementation is in a shared library, compare vmafgpu_abi() with VMAFGPU_ABI.
+ * -fshort-enums is used, use it for all files. Paths are passed to the C library unchanged; on Windows, they must be in
+ * the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with VMAFGPU_ABI.
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
@@ -480,51 +511,55 @@
  *     loaded.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
- *   - Feature values, model scores and pooled values are bit-identical to the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) with the same C library. The vector code of libvmaf differs from its C code in ADM, at
- *     some widths below 533 and on hard synthetic edges. Its CUDA code differs in ADM and motion everywhere.
- *   - adm, vif, motion, cambi and psnr are integer sums per frame: the same on every machine, compiler, thread count,
- *     parallel_for and GPU, in every version of this header. One piece of code converts them to doubles, with a few
- *     calls of powf, pow, log10 and exp of the C library. With the C library of MinGW-w64, 3 in 1,000 values (ADM and
- *     scores) differ, by less than 1e-7.
+ *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
+ *     (`vmaf --cpumask 255`) if both use the same C library. For ADM, the results of libvmaf's vector code differ from
+ *     those of its C code at some widths below 533 and on hard synthetic edges. For ADM and motion, the results of its
+ *     CUDA code always differ.
+ *   - adm, vif, motion, cambi and psnr are computed from integer sums per frame. These sums are the same on every
+ *     machine and GPU, with every compiler, thread count and parallel_for, and in every version of this header. One
+ *     piece of code converts the sums to doubles; it makes a few calls to powf, pow, log10 and exp in the C library.
+ *     With the C library of MinGW-w64, about 3 in 1,000 ADM values and scores differ by less than 1e-7.
  *   - The other features use floats throughout. The order of their operations is fixed for all thread counts and
- *     backends. Functions for each sample (logarithms, powf, sixth and seventh powers of ciede) are part of the header
- *     and equal those of the GNU C library. Only the log2 of SpEED can differ in the last bit, for 0.05 % of
- *     arguments, which has changed no feature value so far. The C library computes tables and values per frame or block
- *     (exp, log2, log10, pow, lanczos4: sin) and the pixels of ciede before rounding to float (sin, cos, atan2, exp).
- *   - float_adm is the only feature whose bits depend on the processor, as in libvmaf: see config.float_reciprocal.
- *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines these
- *     cases:
- *       adm with 32 or fewer pixels in width or height: the usual border rules (libvmaf's vif and motion work at 16)
- *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: words are samples; libvmaf reads bytes as samples
- *       cambi with full_ref, 10 bits, a source larger than the frames: rows are in order; libvmaf mixes them up
+ *     backends. The functions that are called for each sample (logarithms, powf, and the sixth and seventh powers in
+ *     ciede) are part of the header and return the same values as those of the GNU C library. There is one exception:
+ *     the log2 in SpEED can differ in the last bit, for 0.05 % of arguments. So far this has not changed any feature
+ *     value. The C library is called for tables and for values per frame or block (exp, log2, log10 and pow; sin for
+ *     lanczos4). Only ciede also calls it for each pixel (sin, cos, atan2, exp), and then rounds the result to float.
+ *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
+ *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
+ *     results in such cases:
+ *       adm with 32 or fewer pixels in width or height: the usual border rules apply (vif and motion of libvmaf support
+ *         16 pixels or more)
+ *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: a sample is a 16-bit word; libvmaf reads single bytes
+ *         as samples
+ *       cambi with full_ref, 10 bits and a source larger than the frames: rows are in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
- *       ciede, 4:2:0, an odd width with a chroma width that is a multiple of 32: values beyond a plane are zero
- *       float_adm and adm without any detail in the reference (adm_noise_weight 0): aim is 0
- *       y4m of odd width (or height at 4:2:0): the tool reads chroma planes rounded up, as y4m stores them. The tool of
- *         libvmaf reads them rounded down: chroma of the first frame is wrong, and then the tool crashes
- *     These cases are refused with a message, and so are the sizes, formats and options that FEATURES excludes:
- *       float_vif if its filter is larger than the picture of a scale, or with bilinear resizing to more than 7680
+ *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
+ *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
+ *       y4m of odd width (with 4:2:0, also odd height): the tool rounds the size of chroma planes up, as y4m does. The
+ *         tool of libvmaf rounds it down, so it reads wrong chroma in the first frame and then crashes
+ *     The following cases are refused with a message, as are the sizes, formats and options that FEATURES excludes:
+ *       float_vif if its filter is larger than the picture at some scale, or with bilinear resizing to more than 7680
  *         columns
- *       adm with adm_csf_mode 1 and sensitivities beyond 16 bits, as with the default scales: libvmaf converts a
- *         double above 65535 to uint16_t, which is undefined. The message states the largest scales that work
- *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in their tables: libvmaf
- *         uses an error code as the sensitivity and reports NaN
- *     Raw 4:2:0 and 4:2:2 video of odd size is not such a case: both tools expect chroma planes rounded down. Other
- *     programs (ffmpeg) write them rounded up, as in y4m.
+ *       adm with adm_csf_mode 1 and sensitivities that exceed 16 bits, as they do with the default scales: libvmaf
+ *         converts a double above 65535 to uint16_t, which is undefined. The message names the largest valid scales
+ *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in the tables of the mode:
+ *         libvmaf uses an error code as the sensitivity and reports NaN
+ *     Raw 4:2:0 and 4:2:2 video of odd size is supported: both tools expect chroma sizes that are rounded down. Other
+ *     programs, such as ffmpeg, write raw video with chroma sizes that are rounded up, as in y4m.
  *   - Compiler flags: pragmas in this header switch off fused multiply-add and all of -funsafe-math-optimizations,
- *     whatever flags you use (-O3, -march=native, gnu modes). They restore your settings at the end of the header.
- *     -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not round to
- *     nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero does no
- *     harm. 32-bit x86 needs -msse2 -mfpmath=sse.
- *   - Emulators can be wrong: QEMU before 8.1 computes MDEBR of s390x wrongly. clang uses that instruction for adm
- *     (errors of up to 6 %, without an error code); GCC does not.
+ *     whatever flags you use (-O3, -march=native, gnu modes). The pragmas restore your settings at the end of the
+ *     header. -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not
+ *     round to nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero
+ *     changes no result. 32-bit x86 needs -msse2 -mfpmath=sse.
+ *   - Emulators can have bugs: QEMU before 8.1 computes the s390x instruction MDEBR incorrectly. clang uses this
+ *     instruction in adm, which causes errors of up to 6 % that are not detected; GCC does not use MDEBR.
  *
  * ==== FOR DEVELOPERS ====
  *
- * SECTIONS, in the order of the file. Each has a banner with >>name and caption. vmafgpu_kernels.cu has such banners,
- * too. A section calls functions of earlier sections. >>levels and >>level operations are a part of their own: >>cpu
- * includes them once for each instruction set.
+ * SECTIONS, in the order of the file. Each section has a banner with >>name and a caption. vmafgpu_kernels.cu also has
+ * banners of this kind. A section calls functions of earlier sections. >>levels and >>level operations are separate:
+ * >>cpu includes them once for each instruction set.
  *   >>settings          compilers, switches, float rules     >>arithmetic        per-sample arithmetic of all backends
  *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair
  *   >>edits arithmetic  arithmetic of edits and maps         >>context           types of the engine
@@ -535,7 +570,7 @@
  *   >>gpu features      launches and memory of features      >>threads           parallel work on a frame
  *   >>contrast sensitivity  of adm and float_adm             >>resampling        Gaussian filters, resizing of planes
  *   >>chains            division of a frame among threads    >>cpu state         state of the CPU backend
- * Chapters. Each contains a feature in five parts: shared with kernels, on the CPU, lanes or vectors, on a GPU, tables.
+ * Chapters. Each implements features, in five parts: code shared with kernels, CPU, lanes or vectors, GPU, tables.
  *   >>pixels            conversion of RGB frames to planes   >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references         >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas                >>speed             speed_chroma: entropy, float
@@ -562,39 +597,42 @@
  *   >>public edits      API: maps and edits                  >>public scores     API: scores, pooling, names
  *   >>levels            vector code per instruction set      >>level operations  operations of an instruction set
  *
- * HOW A PAIR FLOWS. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes it to a
- * backend (vmafgpu__backend_table).
+ * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
+ * it to a backend (vmafgpu__backend_table).
  *   CPU: vmafgpu__cpu_submit() uses luma in place or copies it (vmafgpu__view_frame()) and runs vmafgpu__frame_task()
- *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds). A
- *   piece calls a function of the instruction set, from vmafgpu__cpu_functions, for a strip of rows and adds to the
- *   sums of its thread. CAMBI and SpEED divide their steps among the threads themselves (vmafgpu__score_whole()).
- *   GPU: vmafgpu__gpu_submit() lets threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller
- *   wrote them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
- *   is full, vmafgpu__launch_batch() lets each feature launch its kernels (vmafgpu__gpu_feature). The sums are copied
- *   back, followed by an event (vmafgpu__retire()). If the GPU fails, vmafgpu__take_over() scores the same pairs on the
- *   CPU. Several GPUs, or the CPU followed by the GPU that opens in the background, are units of one backend,
- *   vmafgpu__fleet_backend.
+ *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds).
+ *   For each piece, a function from vmafgpu__cpu_functions, the table of the instruction set, processes a strip of rows
+ *   and adds the results to the sums of the thread. CAMBI and SpEED divide their steps among the threads themselves
+ *   (vmafgpu__score_whole()).
+ *   GPU: in vmafgpu__gpu_submit(), threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller wrote
+ *   them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot is
+ *   full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a copy
+ *   of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event. If the GPU
+ *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and the GPU that opens in
+ *   the background, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
  *
  * WHAT MUST STAY TRUE
- *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. So backends are
- *      exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from which the
- *      chapter computes the same values as the CPU. The chapter defines the order of the operations.
- *   2. The arithmetic is written once: >>arithmetic, and the code that chapters share with kernels, compile as C, as
- *      C++ and as device code. The kernels include this file.
- *   3. Vector code is written once, over the operations of >>level operations; plain C is one of the instruction sets.
+ *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. Backends are
+ *      therefore exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from
+ *      which the chapter computes the same values as on the CPU. For this, the chapter defines the order of the
+ *      operations.
+ *   2. The arithmetic is written once: both >>arithmetic and the code that chapters share with kernels can be compiled
+ *      as C, as C++ and as device code. The kernels include this file.
+ *   3. Vector code is written once, in terms of the operations in >>level operations; plain C counts as an instruction
+ *      set.
  *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
  *      distinguishes them.
  *   5. No surprises: no global state, no thread that was not requested, and messages through config.on_log only. Memory
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
  *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
- *      have any order. Another order, a fused operation or another formula is allowed if an error bound shows whether
- *      the rounded result can differ. If it can, the sum is computed again in the order of libvmaf.
- *   8. Signs and sizes of floats are compared as numbers. Code that tests bits instead states why -0.0 and NaN are
- *      impossible, because -0.0 has a sign bit but is not below 0.
+ *      be computed in any order. A different order, a fused operation or a different formula is allowed if an error
+ *      bound shows whether the rounded result can differ. If it can, the sum is recomputed in the order of libvmaf.
+ *   8. Signs and sizes of floats are compared as numbers. If code tests bits instead, a comment explains why -0.0 and
+ *      NaN are impossible, because -0.0 has its sign bit set but is not below 0.
  *
  * TERMS
  *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
@@ -603,11 +641,11 @@
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
  *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
  *
- * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are Netflix's, under the same licence.
+ * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence.
  */
 #if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H
-/* The public declarations keep their columns. */
+/* The alignment of the public declarations is manual. */
 /* clang-format off */
 
 #include <stddef.h>
@@ -637,8 +675,8 @@
 
 /* Initialises a struct of this header with zeros: `vmafgpu_config cfg = VMAFGPU_INIT;`. Zero means the default in every
  * field. Also initialises a whole array: `vmafgpu_frame frames[6] = VMAFGPU_INIT;`. Compiles without warnings in C and
- * C++, except that -Wmissing-braces of gcc warns in C about a single element of an array. In other languages, set all
- * bytes of a struct to zero. */
+ * C++, with one exception: in C, gcc with -Wmissing-braces can warn if VMAFGPU_INIT initialises a single element of an
+ * array. In other languages, set all bytes of a struct to zero. */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
 #else
@@ -652,8 +690,8 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * One table: name, number, message. Zero and positive values are not failures; negative values are. The
- * message of vmafgpu_last_error() names the field, frame or file position at fault.
+ * A table of names, numbers and messages. Negative values are failures; zero and positive values are not. The message
+ * of vmafgpu_last_error() names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
@@ -698,27 +736,30 @@ typedef enum vmafgpu_layout {
                                        P016, P210, P410); the low bits must be zero */
 } vmafgpu_layout;
 
-/* Kind of memory of all planes of a frame. A frame in host memory is borrowed until the call that takes it returns. Any
- * other frame is borrowed until vmafgpu_reusable_count() counts its pair, or, in single pairs and edits, until the call
- * returns. For DEVICE, SURFACE and ARRAY, data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
+/* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call.
+ * After a push, any other frame remains borrowed until vmafgpu_reusable_count() counts its pair. Frames for single
+ * pairs and edits are always borrowed only during the call. For DEVICE, SURFACE and ARRAY, data[i] holds the address or
+ * handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
-    VMAFGPU_MEMORY_HOST = 0, /* any host memory, also pinned memory */
-    VMAFGPU_MEMORY_PINNED,   /* host memory that the API of the GPU has page-locked, so that the GPU can read it. The
-                                CPU backend reads it as host memory */
-    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores: a CUdeviceptr, or a pointer from hipMalloc(). With
-                                several GPUs see vmafgpu_next_device() */
-    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores, for example of
+    VMAFGPU_MEMORY_HOST = 0, /* any host memory, including pinned memory */
+    VMAFGPU_MEMORY_PINNED,   /* host memory that was page-locked with the API of the GPU, so that the GPU can read it.
+                                The CPU backend treats PINNED as HOST */
+    VMAFGPU_MEMORY_DEVICE,   /* memory of the GPU that scores the frame: a CUdeviceptr, or a pointer from hipMalloc().
+                                With several GPUs, see vmafgpu_next_device() */
+    VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores the frame, such as
                                 imported Vulkan or Direct3D images. The images must be at least as large as the frame.
                                 They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
                                 sample. An element is one sample, or two for semi-planar chroma (R8, R8G8, R16, R16G16
-                                in Vulkan). `pitch` is ignored, and so are the low bits of SEMIPLANAR_HIGH. YUV images
-                                require gpu.frame_memory = SURFACE or a stated config.colour */
+                                in Vulkan). `pitch` is ignored, as are the low bits of words in SEMIPLANAR_HIGH. YUV
+                                images require that gpu.frame_memory is SURFACE or that config.colour is set */
     VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays with CUDA_ARRAY3D_SURFACE_LDST. Each push creates
-                                surfaces for them. If you use the same array again, create a surface once instead */
+                                surfaces for the arrays. If you push an array repeatedly, create a surface for it once
+                                and use SURFACE instead */
 } vmafgpu_memory;
 
 /* Pixel format of a frame: planes in the format of the config, or rows of RGB pixels, which are converted to planes as
- * config.colour states. The two frames of a pair can differ in it, and so can successive frames. */
+ * config.colour specifies. The pixel format can differ between the two frames of a pair, and between successive
+ * frames. */
 typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_YUV = 0,  /* planes in the format of the config                                           */
     VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM or _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM) */
@@ -731,19 +772,21 @@ typedef enum vmafgpu_pixels {
 
 /* ---- Conversion of RGB to YUV ----
  *
- * There are no defaults, because a wrong value changes scores by a lot. If a frame needs a value that is not stated,
- * the call fails and the message names the field. The conversion uses integers, so it is identical on every processor
- * and GPU. Only the planes that the features use are made. Alpha is ignored; colours are not multiplied by it.
- *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact value for the input codes. For
- *     RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above the exact value.
+ * There are no defaults, because a wrong value changes scores by a lot. If a frame needs a value that is not specified,
+ * the call fails and the message names the field. The conversion uses integer arithmetic, so its results are identical
+ * on every processor and GPU. Only the planes that the features use are created. Alpha is ignored; colours are not
+ * multiplied by it.
+ *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact result for the values of the
+ *     pixels. For RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above the exact value.
  *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020). Kg is 1 - Kr -
- *     Kb. Limited range of n bits spans 219 (luma) or 224 (chroma) times 2^(n - 8), full range 2^n - 1.
- *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. With an odd
- *     width or height the last column or row has no chroma of its own.
- *   - RGBA16F is linear light in the primaries of the matrix. A table applies the transfer function and maps each
- *     component to 16 bits. Values below 0 and NaN become 0, values above 1 (with PQ: 10000 cd/m2) become 1.
- *   - The CPU converts frames in host and pinned memory, the GPU frames in device memory. On the GPU, rows can have any
- *     address and pitch; multiples of 16 bytes are read fastest. */
+ *     Kb. With n bits, limited range spans 219 (luma) or 224 (chroma) times 2^(n - 8), and full range spans 2^n - 1.
+ *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. If the width
+ *     or height is odd, the last column or row has no chroma sample of its own.
+ *   - RGBA16F is linear light with the colour primaries of the standard that `matrix` names. A table applies the
+ *     transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1 (with PQ,
+ *     above 10000 cd/m2) become 1.
+ *   - Frames in host and pinned memory are converted on the CPU; frames in device memory, on the GPU. On the GPU, rows
+ *     can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -757,9 +800,9 @@ typedef enum vmafgpu_range {
     VMAFGPU_RANGE_FULL            /* at 8 bits 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; weights of its pixels */
+typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; weights of the pixels */
     VMAFGPU_SITING_UNSTATED = 0,
-    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, default of H.264. Weights
+    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, default in H.264. Weights
                                      [1 2 1] across, [1 1] down */
     VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1. Weights [1 1] and [1 1] */
     VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] and [1 2 1]. For 4:2:2, with chroma in
@@ -776,20 +819,20 @@ typedef enum vmafgpu_transfer {   /* transfer function from linear light to the 
 typedef struct vmafgpu_colour {
     vmafgpu_matrix   matrix;      /* unstated: all frames are YUV, and no memory is allocated for conversion */
     vmafgpu_range    range;       /* of the resulting YUV; required with `matrix` */
-    vmafgpu_siting   siting;      /* required if a feature uses chroma and it is subsampled */
+    vmafgpu_siting   siting;      /* required if a feature uses chroma and chroma is subsampled */
     vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
 } vmafgpu_colour;
 
-/* One picture in memory of the caller. It is borrowed, as vmafgpu_memory describes, and never written. Only its
- * samples are read, no bytes between the rows. The struct itself is read during the call only.
+/* One picture in memory of the caller. This memory is borrowed, as described at vmafgpu_memory, and never written. Only
+ * samples are read, never the bytes between rows. The struct itself is read only during the call.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
- *     Chroma is read only if a feature uses it, and can be NULL otherwise. These features are speed_chroma, psnr,
- *     psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
- *   - Only samples that a feature needs are read, and they are checked against the bit depth. See vmafgpu_push() for
- *     whether an illegal sample fails the push or the pair.
- *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (chroma of an odd width is
- *     rounded up). It can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
- *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit a ptrdiff_t.
+ *     Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features that use chroma
+ *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
+ *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() describes
+ *     whether a sample that is out of range makes the push or the pair fail.
+ *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (if the luma width is odd, the
+ *     chroma width is rounded up). The pitch can be negative; data[i] is still the top row. A negative pitch in pinned
+ *     memory requires config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void     *data[3];
@@ -797,23 +840,23 @@ typedef struct vmafgpu_frame {
     vmafgpu_memory  memory;        /* default: host                                                          */
     vmafgpu_pixels  pixels;        /* default: YUV. With RGB only data[0] and pitch[0] are used              */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
-                                      of the distorted frame; other tags are ignored */
+                                      of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;
 
 /* ------------------------------------------------------------------------------------------------
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with its pre- and post-processing. The fields follow the keys of the model files of
- * libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
+/* One support-vector regression with its pre- and post-processing. The fields correspond to the keys in the model files
+ * of libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
-    const char *const  *feature_options;     /* per feature "adm_enhn_gain_limit=1:..." or ""                */
-    const double       *slopes;              /* [1 + feature_count]; [0], never 0, belongs to the score      */
+    const char *const  *feature_options;     /* one per feature: "adm_enhn_gain_limit=1:..." or ""           */
+    const double       *slopes;              /* [1 + feature_count]; [0] is for the score and is not 0       */
     const double       *intercepts;          /* [1 + feature_count]                                          */
     int                 rescale;             /* 1: norm_type "linear_rescale"; 0: "none"                     */
-    double              gamma, rho;          /* of the radial basis function; gamma > 0                      */
+    double              gamma, rho;          /* for the radial basis function; gamma > 0                     */
     int                 sv_count;
     const double       *sv_coefs;            /* [sv_count]                                                   */
     const uint16_t     *sv_rows;             /* [sv_count]: row of sv_table; equal vectors share a row       */
@@ -831,7 +874,7 @@ typedef struct vmafgpu_svm {
     double              chroma_correction;
 } vmafgpu_svm;
 
-/* A model: one SVM, or (bootstrap) the main SVM followed by the collection. */
+/* A model: one SVM, or, in a bootstrap model, the main SVM followed by the collection. */
 typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
@@ -842,19 +885,19 @@ typedef struct vmafgpu_model {
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
- * Zero-initialise it (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags are 0 or 1.
- * vmafgpu_open() copies the config. The data it points to can be freed when vmafgpu_open() returns. There are four
- * exceptions, which must live as long as the context: models that were not parsed, the `user` pointers of callbacks,
- * gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
+ * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
+ * are 0 or 1. vmafgpu_open() copies the config. The data that it points to can be freed when vmafgpu_open() returns.
+ * There are four exceptions, which must live as long as the context: models that were not parsed, the `user` pointers
+ * of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Host memory of the library. Set both functions or neither. `allocate` returns memory aligned for any type (as malloc
- * does), or NULL. `release` never receives NULL. `user` is passed to both.
- *   - They are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(), _acquire_pair(),
- *     _percentile(), _close() and the model reader. After a GPU has failed, or with gpu.open_in_background, the next
- *     call on the context can also call them.
- *   - They run on the calling thread, with two exceptions. With gpu.open_in_background the thread that opens the GPU
- *     calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
+/* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
+ * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
+ *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
+ *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, or with
+ *     gpu.open_in_background, the next call on the context can also call them, whichever function it is.
+ *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
+ *     the GPU calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
 typedef struct vmafgpu_allocator {
     void *(*allocate)(void *user, size_t size);
     void  (*release)(void *user, void *pointer);
@@ -862,9 +905,9 @@ typedef struct vmafgpu_allocator {
 } vmafgpu_allocator;
 
 /* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
- * be on any threads, in any order, one after the other or at the same time: no task waits for another. `count` is
- * config.threads; with 1 the callback is not used. Other values of i are ignored. If a task was not called exactly
- * once, the call of this library fails with VMAFGPU_ERROR_SYSTEM. */
+ * run on any threads, in any order, sequentially or in parallel: no task waits for another. `count` is config.threads;
+ * if it is 1, the callback is not used. Calls with other values of i do nothing. If a task was not called exactly once,
+ * the library call that needed it fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -874,11 +917,12 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features, NVIDIA before AMD; otherwise the
-                                   CPU, silently. vmafgpu_backend_note() explains why the CPU is used. The open fails
-                                   without a GPU only if gpu.frame_memory is DEVICE or SURFACE or gpu.devices is set.
-                                   An address does not identify its vendor. So if gpu.frame_memory is DEVICE or SURFACE,
-                                   or gpu.stream or gpu.cuda_context is set, only CUDA is tried: state HIP to use it */
+    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features (NVIDIA is tried before AMD);
+                                   otherwise the CPU, without an error. vmafgpu_backend_note() explains why the CPU is
+                                   used. Without a usable GPU, the open fails only if gpu.frame_memory is DEVICE or
+                                   SURFACE or gpu.devices is set. An address does not identify the vendor of the GPU. So
+                                   if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or gpu.cuda_context is set,
+                                   only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -886,8 +930,9 @@ typedef enum vmafgpu_backend {
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
- * AMD and Intel processors estimate differently, which changes the last bits of libvmaf's adm2 (by 1e-7). To reproduce
- * scores of another machine, state its kind here. This affects only float_adm and the models that use it. */
+ * AMD and Intel processors estimate the reciprocal differently, which changes the last bits of libvmaf's adm2 (by
+ * 1e-7). To reproduce scores from another machine, specify its kind here. This field affects only float_adm and the
+ * models that use it. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -897,7 +942,7 @@ typedef enum vmafgpu_reciprocal {
 
 enum { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
 
-/* Type of the per-sample statistics of VIF on a GPU. The results are bit-identical. */
+/* Number type in which a GPU computes the per-sample statistics of VIF. The results are bit-identical. */
 typedef enum vmafgpu_vif_arithmetic {
     VMAFGPU_VIF_ARITHMETIC_AUTO = 0,  /* the faster one on the device */
     VMAFGPU_VIF_ARITHMETIC_DOUBLE,
@@ -908,52 +953,54 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Read during vmafgpu_open() only. If one cannot be
-                                           used, the open fails, also with AUTO */
-    int         device_count;           /* length of `devices`, 1..16; or VMAFGPU_ALL_DEVICES: all usable GPUs; default
-                                           0. vmafgpu_get_config() returns the number of GPUs in use */
+                                           replaces `device`. Read during vmafgpu_open() only. If one of them cannot be
+                                           used, the open fails, even with AUTO */
+    int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
+                                           default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
-                                           CPU scores until the GPU is ready. Has no effect if `frame_memory` is DEVICE
-                                           or SURFACE, with config.map_block_size, or in builds without threads. Not
-                                           with `devices` */
+                                           CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
+                                           or SURFACE, if config.map_block_size is set, or in builds without threads.
+                                           Cannot be combined with `devices` */
     void       *cuda_context;           /* CUcontext of the caller, which must outlive this context; `device` is then
                                            ignored. Default: the primary context of the device, retained from open to
                                            close. Must be NULL with HIP, which has no contexts */
-    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
-                                           the work queued on it before the push is done. NULL: they must be ready when
-                                           they are pushed. (For the default stream pass CU_STREAM_LEGACY, or
-                                           hipStreamLegacy if the runtime has it) */
-    vmafgpu_memory frame_memory;        /* kinds of memory that frames can be in; narrower choices save memory. HOST
+    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready once
+                                           all work queued on the stream before the push has finished. If NULL, frames
+                                           must be ready when they are pushed. (For the default stream pass
+                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime has it) */
+    vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
                                            device, surfaces and arrays; SURFACE: surfaces and arrays. If all frames are
                                            arrays, also set SURFACE. SURFACE requires CUDA and one GPU */
-    int         batch;                  /* pairs per launch, 1..32. Default by size: 2 at 4K, 8 at 1080p, 32 at 576x324.
-                                           If `frame_memory` is DEVICE or SURFACE: twice as many, or if the device has
-                                           25 GB, 16 at 4K and 32 below. At least 16 with `devices`; fewer if memory is
-                                           short; 1 with config.live or config.map_block_size. A pair waits until its
-                                           batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so 1 has the
-                                           lowest latency */
-    int         queue_depth;            /* batches in flight, 1..8; default 2..4, with `devices` 2. The defaults of
-                                           `batch` and `queue_depth` keep device memory below a limit if a batch of one
-                                           and a queue of two fit. The limit is 288 MB (of 2^20 bytes), or 384 MB if
-                                           `frame_memory` is DEVICE or SURFACE; with `devices` four times as much per
-                                           GPU. If `frame_memory` is DEVICE or SURFACE, it is at least a 64th of the
-                                           device memory or a quarter of the free memory, whichever is less */
-    const void *kernels;                /* kernel image in memory, used instead of searching for a file: an output of
-                                           `make blobs`, PTX of this project, or machine code. Machine code is passed to
-                                           the driver unchecked; for AMD it can be an uncompressed bundle of code
-                                           objects. Read during vmafgpu_open() only */
+    int         batch;                  /* pairs per launch, 1..32. The default depends on the size: 2 at 4K, 8 at
+                                           1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, it is twice as
+                                           many, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller sizes.
+                                           With `devices`, it is at least 16. All these defaults are reduced if memory
+                                           is short. With config.live or config.map_block_size, the default is 1. A pair
+                                           waits until its batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so
+                                           1 has the lowest latency */
+    int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
+                                           `devices`. The defaults of `batch` and `queue_depth` keep device memory below
+                                           a limit, provided that a batch of one and a queue of two fit. The limit is
+                                           288 MB (of 2^20 bytes), or 384 MB if `frame_memory` is DEVICE or SURFACE.
+                                           With `devices`, it is four times as much for each GPU. If `frame_memory` is
+                                           DEVICE or SURFACE, the limit is at least a 64th of the device memory or a
+                                           quarter of its free part, whichever is less */
+    const void *kernels;                /* kernel image in memory, used instead of searching for a file: a file that
+                                           `make blobs` creates, PTX from this project, or machine code. Machine code is
+                                           passed to the driver unchecked; for AMD it can be an uncompressed bundle of
+                                           code objects. Read during vmafgpu_open() only */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels, otherwise a search;
                                            see `GPU: requirements` in the manual */
     const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
                                            libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
-    vmafgpu_vif_arithmetic vif_arithmetic; /* of the VIF kernels; default: the faster one */
-    int         copy_threads;           /* 1..256, default config.threads: CPU threads that copy and check frames in
-                                           host memory, for all GPUs, and open several GPUs at the same time. They score
-                                           if the GPU fails, or until open_in_background has opened it. If
-                                           `frame_memory` is PINNED or a device kind, threads are started during an open
-                                           only */
+    vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster one */
+    int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
+                                           frames in host memory, for all GPUs together. They also open several GPUs at
+                                           the same time, and they score if the GPU fails or until open_in_background
+                                           has opened it. If `frame_memory` is not HOST, threads run only during the
+                                           open */
     int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
                                            self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
                                            kernel and the card */
@@ -968,11 +1015,11 @@ typedef struct vmafgpu_model_config {
     const char          *name;             /* column name; default "vmaf"; must be unique in a context */
     int                  disable_clip;     /* 1: do not clip to the score_clip of the model */
     int                  enable_transform; /* 1: apply the score_transform of the model (vmaf_v0.6.1: "phone" model) */
-    int                  disable_transform; /* 1: do not apply it, even if the model enables it. Not with
-                                              enable_transform */
+    int                  disable_transform; /* 1: do not apply the score_transform, even if the model enables it. Cannot
+                                               be combined with enable_transform */
     const char          *options;          /* feature options that override those of the model:
                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
-                                              features that the model does not use are ignored, see
+                                              features that the model does not use are ignored; but see
                                               config.strict_options */
 } vmafgpu_model_config;
 
@@ -988,13 +1035,13 @@ struct vmafgpu_score;
 
 /* A heat map of cambi: banding in the distorted frame at one of five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;          /* value of the option heatmaps_path, which identifies one of several cambi */
+    const char     *path;          /* value of the option heatmaps_path, which distinguishes several cambi features */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
     int             width, height; /* of the map */
-    int             named_width, named_height; /* size in the file names of libvmaf; with cambi_high_res_speedup the map
-                                                 is smaller */
-    const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid during the call */
+    int             named_width, named_height; /* size that libvmaf writes in file names; with cambi_high_res_speedup,
+                                                  the map is smaller */
+    const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid only during the callback */
 } vmafgpu_heatmap;
 
 typedef struct vmafgpu_config {
@@ -1004,90 +1051,96 @@ typedef struct vmafgpu_config {
     vmafgpu_chroma  chroma;               /* default 4:2:0 */
     vmafgpu_layout  layout;               /* default planar */
 
-    vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU it needs
-                                             memory for one luma plane per frame of a call, and for chroma planes if a
-                                             feature uses chroma */
+    vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU,
+                                             conversion needs memory for one luma plane per frame of a call, and for the
+                                             chroma planes if a feature uses chroma */
 
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone */
     int                           model_count; /* 0..16 */
     int             features_only;        /* 1: no model, not even the default one; computes `features` only */
-    int             model_features_only;  /* 1: computes the features that the models need, but not the models; they
-                                             have no columns and are not used after the open */
-    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames and uses
-                                             no memory for them and no backend; width and height can be 0 */
+    int             model_features_only;  /* 1: computes the features that the models need, but no model scores; the
+                                             models have no columns and are not used after the open */
+    int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames,
+                                             allocates no memory for frames and opens no backend; width and height can
+                                             be 0 */
     const vmafgpu_feature_config *features; /* features in addition to those of the models; default: none */
     int                           feature_count; /* 0..32 */
     int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
                                              unknown features; 0: ignores them, as libvmaf does, and sends a warning to
                                              `on_log`. Invalid values are refused in both cases */
-    int             threaded_column_order; /* order of columns in reports of libvmaf: 1 as with threads (psnr,
-                                             speed_temporal and float_motion come first), 0 as without threads */
+    int             threaded_column_order; /* order of the columns: 1: as in reports of libvmaf with threads (psnr,
+                                              speed_temporal and float_motion come first); 0: as in its reports without
+                                              threads */
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1. Every pair
-                                             must still be pushed, because motion uses all reference frames. The other
-                                             distorted frames are used by psnr and speed_temporal only. The index counts
-                                             the pairs of this context: in a segment, frame 0 is its first pair */
+                                             must still be pushed, because motion uses all reference frames. Distorted
+                                             frames that are not scored are used only by psnr and speed_temporal. The
+                                             index counts the pairs of this context: in a segment, frame 0 is its first
+                                             pair */
     int             discard_scores;       /* 1: do not keep scores after delivery, so that memory does not grow with the
                                              clip. Pooling still works; percentiles, vmafgpu_pool_range(),
                                              vmafgpu_score_at() and vmafgpu_value_at() do not */
 
-    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are those that
-                                             libvmaf gives if the clip ends with the pair. See LIVE SCORES in the
-                                             manual. gpu.batch is then 1 by default */
+    int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are the values
+                                             that libvmaf computes if the clip ends with the pair. See LIVE SCORES in
+                                             the manual. With `live`, gpu.batch is 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
-                                             1..16; default 1. Each after the first takes about 1.5 bytes per pixel */
-    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() computes in one pass on
-                                             the CPU, 1..16; default 1. More contexts take more passes. Takes some
-                                             memory per thread. Set the same value in all contexts */
+                                             1..16; default 1. Each frame after the first takes about 1.5 bytes of
+                                             memory per pixel */
+    int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() processes in one pass
+                                             on the CPU, 1..16; default 1. More contexts require more passes. Values
+                                             above 1 take some memory per thread. Set the same value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
-                                             samples, usually 16; default 0: no maps. Requires `live`, a model, and only
-                                             the features of edits; not with `contexts_per_pass`. With CUDA and HIP: one
-                                             GPU, 516 bytes of its memory per block, and gpu.batch is 1 */
+                                             samples, usually 16; default 0: no maps. Requires `live` and a model. Only
+                                             the features that edits support are allowed, and `contexts_per_pass` must
+                                             be 1. With CUDA and HIP, maps require a single GPU, 516 bytes of its memory
+                                             per block, and a gpu.batch of 1 */
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
-                                             Takes two luma planes and a few megabytes per thread. On a GPU it takes 90
-                                             bytes per pixel and up to 100 MB of device memory, and 30 MB of pinned
-                                             memory. With backend AUTO and frames in host or pinned memory the whole
-                                             context uses the CPU */
+                                             Takes memory for two luma planes, and a few megabytes per thread. On a GPU,
+                                             edits take 90 bytes of device memory per pixel plus up to 100 MB, and 30 MB
+                                             of pinned memory. With backend AUTO and frames in host or pinned memory,
+                                             the whole context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
-    int             threads;              /* 1..256 threads that share the work on a frame, including the calling one;
-                                             default 1: no thread is started. If the system starts fewer, they do the
-                                             work, with the same scores, and a warning goes to `on_log` */
-    unsigned        cpumask;              /* instruction sets not to use, one bit each as in libvmaf: 8 AVX2, 16
-                                             AVX-512, on ARM 1 NEON. Other bits are ignored. Does not change scores */
+    int             threads;              /* number of threads that share the work on a frame, including the calling
+                                             thread, 1..256; default 1: no thread is started. If the system cannot start
+                                             all of them, the others do the work, the scores are the same, and a warning
+                                             goes to `on_log` */
+    unsigned        cpumask;              /* bit mask of instruction sets that must not be used, as in libvmaf: 8 is
+                                             AVX2, 16 is AVX-512; on ARM, 1 is NEON. Other bits are ignored. Does not
+                                             change scores */
     vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine */
-    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on threads of the caller; default: none */
+    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on threads of the caller; default NULL */
     void           *parallel_for_user;
 
     vmafgpu_allocator allocator;          /* default: malloc and free */
 
-    /* Receives messages. Called inside a call of this library, on the calling thread. Default: no messages. */
+    /* Receives messages. Called on the calling thread, during a call of this library. Default: no messages. */
     void          (*on_log)(void *user, vmafgpu_log_level level, const char *message);
     void           *on_log_user;
 
-    /* Receives the scores, in frame order; vmafgpu_next_score() then returns none. A frame that failed has
-     * score->result below 0. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
-     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush().
-     * From inside the callback, the same context accepts functions that take it as const (columns, names, config). It
-     * also accepts vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and
-     * _reusable_count(); they cover this score and those before it. Other calls return VMAFGPU_ERROR_STATE;
-     * vmafgpu_close() does nothing. */
+    /* Receives the scores, in frame order; vmafgpu_next_score() then returns no scores. If a frame failed,
+     * score->result is negative. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
+     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). Inside the callback, you can call
+     * functions that take the context as const (columns, names, config). You can also call vmafgpu_score_at(),
+     * _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and _reusable_count(), which cover this score
+     * and all earlier ones. Other calls on the context return VMAFGPU_ERROR_STATE; vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
-    /* Receives the value of vmafgpu_reusable_count() when it has grown: the callback can overwrite or free the frames
-     * of these pairs. Called at the end of calls on the context, for example vmafgpu_push(), _try_push(), _push_many(),
-     * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). The callback must not call functions
-     * on the context. */
+    /* Receives the value of vmafgpu_reusable_count() whenever it has increased: the callback can overwrite or free the
+     * frames of the pairs that it counts. Called at the end of calls on the context, for example vmafgpu_push(),
+     * _try_push(), _push_many(), _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). The
+     * callback must not call functions on the context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
-    /* Receives the heat maps of every cambi that has the option heatmaps_path; without this callback the option is
-     * refused. The value of the option is only passed on. Called inside vmafgpu_push(), _try_push() and _push_many(),
-     * for frames that are scored, scale by scale. If the push fails, its maps are delivered again with the next
-     * attempt. The callback must not call functions on the context. The CPU makes heat maps, with nearly twice the
-     * work; no GPU is used with this option. */
+    /* Receives the heat maps of every cambi feature that has the option heatmaps_path; without this callback, the
+     * option is refused. The value of the option is passed to the callback and not used otherwise. Called inside
+     * vmafgpu_push(), _try_push() and _push_many() for each frame that is scored, once for each scale. If the push
+     * fails, its maps are delivered again with the next attempt. The callback must not call functions on the context.
+     * Heat maps are computed on the CPU, which nearly doubles the work; contexts with this option do not use a GPU. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
@@ -1097,7 +1150,8 @@ typedef struct vmafgpu_config {
  * Scores
  *
  * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...), then the
- * outputs of the models ("vmaf", ...). For a clip of one frame see vmafgpu_report_column(). Each scored frame is a row.
+ * outputs of the models ("vmaf", ...). The report has a different order if the clip has only one frame: see
+ * vmafgpu_report_column(). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
     int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. 0 for scores
@@ -1107,8 +1161,8 @@ typedef struct vmafgpu_score {
                                 vmafgpu_close(); with discard_scores, and for scores outside of the clip, until the next
                                 call on the context */
     vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then */
-    uint64_t       tag;      /* `tag` of the distorted frame, also if the frame failed; 0 for vmafgpu_predict() and
-                                without a distorted frame */
+    uint64_t       tag;      /* `tag` of the distorted frame, even if the frame failed; 0 for vmafgpu_predict() and if
+                                there is no distorted frame */
 } vmafgpu_score;
 
 typedef enum vmafgpu_pool_method {
@@ -1124,12 +1178,13 @@ typedef struct vmafgpu vmafgpu;
  * Functions
  *
  * Threads: calls on different contexts can run at the same time; calls on one context must not. Consecutive calls on a
- * context can come from different threads. A context can be busy with another call, on another thread or because the
- * call comes from a callback. Then a call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
+ * context can come from different threads. If a context is busy with another call (on another thread, or because a
+ * callback makes a new call), the new call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
  * Functions that take the context as const are not checked in this way.
  *
- * A NULL context or argument is VMAFGPU_ERROR_ARGUMENT, unless a description allows NULL. Getters then return 0, -1,
- * NULL or "". Functions of a context whose open failed return VMAFGPU_ERROR_STATE.
+ * If the context or an argument is NULL, functions return VMAFGPU_ERROR_ARGUMENT, unless their description allows NULL.
+ * Getters then return 0, -1, NULL or "". If the open of a context failed, calls on this context return
+ * VMAFGPU_ERROR_STATE.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Opens a context and allocates all its memory except the score list. *context is set even on failure: the context then
@@ -1137,18 +1192,19 @@ typedef struct vmafgpu vmafgpu;
  * (VMAFGPU_ERROR_MEMORY). The comment of vmafgpu_config states how long the data that `config` points to must live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
-/* Checks whether vmafgpu_open() would accept a config, without opening anything: its fields, models, features and their
- * options. With width and height 0 the size is unknown, and the config is accepted if some size fits. Does not look for
- * a backend or GPU and allocates no memory for frames. On failure vmafgpu_last_error(NULL) returns the message.
- * `on_log` receives the message and warnings, as from an open. */
+/* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
+ * anything. If width and height are 0, the size is unknown, and the config is accepted if it is valid for at least one
+ * size. Does not look for a backend or GPU and allocates no memory for frames. On failure, vmafgpu_last_error(NULL)
+ * returns the message. `on_log` receives the message and any warnings, as with vmafgpu_open(). */
 VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
-/* Frees the context and everything it holds; NULL is allowed. Waits for work on the GPU, and for a thread that opens a
- * GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the context. */
+/* Frees the context and everything that it holds; NULL is allowed. Waits for work on the GPU, and for a thread that
+ * opens a GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the
+ * context. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 
-/* Discards all frames and scores and keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
- * requests are discarded as well. */
+/* Discards all frames and scores but keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
+ * requests are also discarded. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
 /* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
@@ -1157,149 +1213,155 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
- *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically.
- *     Pairs in device memory fail one by one with VMAFGPU_ERROR_DEVICE: vmafgpu_next_score() returns the failure.
+ *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. Each
+ *     pair in device memory fails with VMAFGPU_ERROR_DEVICE, which vmafgpu_next_score() returns.
  *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
- *     checks it, the pair fails instead. The GPU checks chroma, and these kinds of luma: in device memory, in acquired
- *     buffers, and in pinned memory that the GPU copies unchanged.
- *   - If a pair fails, its neighbours whose motion depends on it fail too. */
+ *     checks it, the pair fails instead. The GPU checks all chroma. It checks luma in device memory, in acquired
+ *     buffers, and in pinned memory that the GPU copies unchanged; the CPU checks all other luma.
+ *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
 /* Like vmafgpu_push(), but never waits for a GPU. If the queue is full, it returns VMAFGPU_AGAIN and the pair is not
  * part of the clip. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory
- * are copied during the call. The CPU has no queue, also after a GPU failed: the call scores the pair. */
+ * are copied during the call. If the CPU is used, including after a GPU has failed, there is no queue, and the call
+ * scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
-/* Returns buffers for the next pair. A reader or decoder can write samples to them, and the CPU makes no further copy:
- * on a GPU they are pinned memory. The frames have the format of the config and .memory HOST; cast away the const of
- * data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise chroma of odd sizes is rounded up.
- * Push the frames unchanged, except for `tag`.
- *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, also of a
- *     preceding or following frame, releases the oldest acquired pair, even if you push other frames instead. An
- *     acquired frame in another position is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair stays
- *     acquired.
- *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. After
- *     that, and after vmafgpu_reset() or vmafgpu_close(), nothing may be written.
- *   - On a GPU at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU at most 4 can
- *     be acquired; they are allocated at the first call. If all are in use and a pair is acquired, the function returns
- *     VMAFGPU_AGAIN: push a pair first. If no pair is acquired, it blocks as a push does.
- *   - Samples that exceed the bit depth are detected as in pinned memory: on a GPU the pair fails, on the CPU the push.
- *   - config.gpu.frame_memory must be HOST. On a GPU vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
- *     if all pairs are acquired, they return VMAFGPU_ERROR_STATE.
+/* Returns buffers for the next pair. If a reader or decoder writes samples to these buffers, the CPU makes no further
+ * copy. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory HOST; cast
+ * away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, odd luma sizes
+ * are halved and rounded up for chroma. Push the frames unchanged, except for `tag`.
+ *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
+ *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
+ *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
+ *     remains acquired.
+ *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. From then
+ *     on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the memory.
+ *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
+ *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
+ *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
+ *     blocks as a push does.
+ *   - If samples exceed the bit depth, the pair fails on a GPU, as with pinned memory; on the CPU, the push fails.
+ *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
+ *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses every
  *     pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* Pushes one reference with several distorted frames. contexts[i] scores the pair of the reference and distorted[i],
  * with the same result as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
- * (size, format, models, features, threads) share the work that depends only on the reference. It is done once per
- * `config.contexts_per_pass` contexts.
- *   - Pairs are pushed to the contexts in order, also after one push has failed. The function returns the first
- *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts with
- *     VMAFGPU_OK.
- *   - If the reference was acquired, the context that returned it must be the last one, because it owns the memory
- *     after its push.
+ * (size, format, models, features, threads) share the work that depends only on the reference. This work is done once
+ * for every `config.contexts_per_pass` contexts.
+ *   - Pairs are pushed to the contexts in order, even after one push has failed. The function returns the first
+ *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts whose
+ *     result is VMAFGPU_OK.
+ *   - If the reference was acquired, the context that returned it must be the last one, because that context owns the
+ *     memory after the push.
  *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results);
 
-/* Score a clip in segments. Before the first push, call vmafgpu_push_preceding() with the reference frames that precede
- * the segment, oldest first: vmafgpu_preceding_count() of them, or as many as the clip has. After the last push and
- * before the flush, call vmafgpu_push_following() with the reference frame that follows the segment, unless the clip
- * ends there. The scores are then bit-identical to those of the whole clip; additional frames change nothing. The index
- * of scores and config.subsample count from the first pair of the segment.
- *   - speed_temporal also uses the previous distorted frame; other features use neighbours for motion only. With
- *     speed_temporal vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: push the pair before the segment instead and
- *     ignore its score.
- *   - With motion_five_frame_window a segment of only the first frame of the clip needs two following frames. */
+/* Push the reference frames around a segment, so that a clip can be scored in segments. Before the first push, call
+ * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
+ * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
+ * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
+ * those of the whole clip. Pushing more frames than necessary changes nothing. The index of scores and config.subsample
+ * start counting at the first pair of the segment.
+ *   - speed_temporal also uses the previous distorted frame; other features use neighbouring frames only for motion.
+ *     With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the pair that precedes
+ *     the segment, and ignore its score.
+ *   - With motion_five_frame_window, a segment that consists only of the first frame of the clip needs two following
+ *     frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* Describe a picture in one buffer with its planes one after the other, as in raw files and decoders (I420, NV12, P010,
- * I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout of `config`:
- * the config for vmafgpu_open(), with zeros for defaults, or the one of vmafgpu_get_config(). `pitch` is that of luma
- * in bytes; 0 means tightly packed; negative values are not supported. Chroma rows that contain half as many samples
- * have half the pitch, rounded up.
- *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If such a picture is not
- *     possible, data[0] is NULL, which vmafgpu_push() refuses.
- *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if such a picture is not possible. */
+/* Describe a picture whose planes are stored one after the other in one buffer, as in raw files and decoders (I420,
+ * NV12, P010, I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout of
+ * `config`. This can be the config for vmafgpu_open(), where zeros mean defaults, or the one that vmafgpu_get_config()
+ * returns. `pitch` is the luma pitch in bytes; 0 means tightly packed; negative values are not supported. Chroma rows
+ * that contain half as many samples have half the pitch, rounded up.
+ *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If the format or the pitch
+ *     is invalid, data[0] is NULL, which vmafgpu_push() refuses.
+ *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if the format or the pitch is invalid. */
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* Returns the number of references before a segment that its scores depend on. It is 1 for the models of v0.6, 0
- * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. With 0 the pairs are
- * independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
+/* Returns the number of references before a segment that affect the scores of the segment: 1 for the models of v0.6, 0
+ * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If it is 0, the pairs
+ * are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits for a GPU. Returns
  *   - VMAFGPU_OK if there is a score;
- *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if there is none after a flush. If config.on_score
- *     is set, it delivers the scores, and this function returns only these two values;
- *   - the failure of the frame (below 0) if the frame has no score; score->index is the frame. The next call continues
- *     with the frame after it;
+ *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if no score is left after a flush. If
+ *     config.on_score is set, it delivers the scores, and this function returns only these two values;
+ *   - the failure of the frame (below 0) if the frame has no score; score->index is the index of the frame. The next
+ *     call continues with the next frame;
  *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
  *     written.
- * Because motion depends on the following frame, a score is ready one push later, and on a GPU when its batch is
- * finished. With motion_five_frame_window the first scores are ready two pushes later. With config.live they are not
- * delayed. */
+ * Because motion depends on the following frame, a score is ready one push later, or, on a GPU, when its batch has
+ * finished. With motion_five_frame_window, the first scores are ready two pushes later. With config.live, scores do not
+ * wait for later frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
- * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If frames have no score, the function returns the failure of the
- * first one; the clip is ended in this case too. */
+ * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If any frame has no score, the function returns the failure of the
+ * first such frame; the clip ends in this case, too. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Report or wait until frames are no longer used. Frames in pinned or device memory stay borrowed after the call that
- * receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1. If `pairs` is
- * negative, it means all pairs that were pushed. More pairs than were pushed are refused with VMAFGPU_ERROR_ARGUMENT.
+/* Report how many frames are no longer in use, or wait for them. Frames in pinned or device memory remain borrowed
+ * after the call that receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1.
+ * If `pairs` is negative, it means all pairs that were pushed. If it is more than the number of pushed pairs, the
+ * functions return VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
- *     a GPU. It returns 0 for NULL and if the context is busy. With motion, the last one or two references in pinned
- *     memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied them.
- *   - vmafgpu_wait() submits an incomplete batch and returns when `pairs` pairs are done. Their scores are ready,
- *     except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and following frames in
- *     pinned or device memory.
+ *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used, the last one or two references in
+ *     pinned memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied these references.
+ *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
+ *     then ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
+ *     following frames in pinned or device memory.
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
- *     thread. It is for frames in GPU memory, also surfaces and arrays: work that is queued on the stream afterwards
- *     can overwrite them. If the CPU scores, no frame is in use and the function returns VMAFGPU_OK immediately. With
- *     gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *     thread. Use it for frames in GPU memory, including surfaces and arrays: work that is queued on the stream
+ *     afterwards can overwrite these frames. If the CPU is used, no frame is in use, and the function returns
+ *     VMAFGPU_OK immediately. With gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame before this one. motion and motion2 are the
- * difference between the two references, as in the last frame of a clip. If `previous` is NULL, motion is 0, as in a
- * clip of one frame. Inside a clip motion2 is the smaller of the differences to both neighbours, so the score can be
- * lower there; vmafgpu_edit_begin() takes the next reference, too. With motion_five_frame_window motion is always 0.
- * score->values is valid until the next call on the context. The result does not enter pooling. On a GPU the call
- * submits an incomplete batch first. */
+ * frames are borrowed for the call. `previous` is the reference frame that precedes `reference`. motion and motion2
+ * measure the difference between these two references, as in the last frame of a clip. If `previous` is NULL, motion is
+ * 0, as in a clip of one frame. Inside a clip, motion2 is the smaller of the differences from both neighbours, so a
+ * frame can score lower in the clip; vmafgpu_edit_begin() also accepts the next reference. With
+ * motion_five_frame_window, motion is always 0. score->values is valid until the next call on the context. Pooled
+ * values do not include the result. On a GPU, the call submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
 /* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
  * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). count is 1..config.max_candidates, for which
- * memory was allocated at open. On the CPU the work for the references is done once, except for cambi and speed_chroma;
- * a GPU scores one pair after the other. The values of all scores are valid until the next call on the context. On
- * failure no score is written, and the message names the candidate, counted from 0. */
+ * memory was allocated at open. On the CPU, the work that depends only on the references is done once, except in cambi
+ * and speed_chroma; on a GPU, the pairs are scored one after the other. The values of all scores are valid until the
+ * next call on the context. On failure, no score is written, and the message names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
                                                     const vmafgpu_frame *distorted, int count,
                                                     const vmafgpu_frame *previous, vmafgpu_score *scores);
 
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
- * A context with config.max_edit_size > 0 keeps one scored pair, the base. It computes the score of the base with other
- * samples in a rectangle of the distorted luma. The result is bit-identical to scoring the whole changed frame. The
- * cost depends only on the size of the rectangle.
- *   - Features: adm, vif, motion, and models that use them; vmafgpu_open() refuses others.
- *   - Backend: one GPU with config.backend CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise the
- *     CPU. The results are identical. A single edit takes some tenths of a millisecond on either; a GPU tries millions
- *     per second if thousands are submitted at once.
- *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base the functions
- *     below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns VMAFGPU_ERROR_DEVICE.
+ * A context with config.max_edit_size > 0 keeps one scored pair, the base. The functions below compute the score that
+ * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to
+ * scoring the whole changed frame. The cost depends only on the size of the rectangle.
+ *   - Features: adm, vif, motion, and models that use only these features; vmafgpu_open() refuses others.
+ *   - Backend: a single GPU if config.backend is CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise
+ *     the CPU. The results are identical. On either backend, a single edit takes a few tenths of a millisecond. A GPU
+ *     can try millions of edits per second if thousands are submitted at once.
+ *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base, the
+ *     functions below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns
+ *     VMAFGPU_ERROR_DEVICE.
  *   - Edits change neither the clip in progress nor the frames of the caller.
  *   - Nothing is allocated after open. */
 
@@ -1308,39 +1370,42 @@ typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
     ptrdiff_t   pitch;                  /* bytes, not samples, from row to row; can be negative; 0: tightly packed */
-    vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE in the order of config.gpu.stream */
+    vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE, which is read in the stream order of
+                                           config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
-                                           columns are NaN. Saves some microseconds on the CPU. On a GPU the CPU
-                                           computes the scores, so skip them except for the best edits */
+                                           columns are NaN. This saves a few microseconds per edit on the CPU. When
+                                           edits are tried on a GPU, the CPU still computes their scores, so skip scores
+                                           except for the best edits */
 } vmafgpu_edit;
 
 /* Integer sums of vif and adm of the first model (without a model, of the first vif and adm in the config). Together
  * with the denominators, which depend on the reference only, they determine these features. Indexed by scale, then band
  * (h, v, d). */
 typedef struct vmafgpu_edit_sums {
-    int64_t vif_information[4];         /* sum of log2, times 2048                                           */
+    int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
-    int64_t adm[4][3], aim[4][3];       /* sums of cubes; in edits rounded per row, in a vmafgpu_block not rounded */
+    int64_t adm[4][3], aim[4][3];       /* sums of cubes; rounded per row in edits, not rounded in a vmafgpu_block */
 } vmafgpu_edit_sums;
 
 typedef struct vmafgpu_edit_score {
-    double score;                       /* score of the first model for the base with this edit only, bit-identical to
-                                           vmafgpu_score_pair() of the changed frame. NaN without a model or on
-                                           failure */
+    double score;                       /* score of the first model for the base with only this edit applied,
+                                           bit-identical to vmafgpu_score_pair() of the changed frame. NaN without a
+                                           model or on failure */
     double change;                      /* change of the prediction of the first model, before transform and clip:
-                                           positive if the edit raises the score. It omits the roundings to float of
-                                           libvmaf, which quantise `score` in steps of about 5e-6. So its sign is
-                                           reliable even for small edits of large frames. NaN without a model or on
-                                           failure */
+                                           positive if the edit raises the score. `change` is computed without the
+                                           rounding to float in libvmaf, which quantises `score` in steps of about 5e-6.
+                                           The sign of `change` is therefore reliable even for small edits of large
+                                           frames. NaN without a model or on failure */
     vmafgpu_edit_sums sums;             /* changes of the sums; 0 on failure */
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
 /* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
- * motion as in a clip of these frames. Either can be NULL; without `following` motion is the same as in
- * vmafgpu_score_pair(). (With motion_five_frame_window motion is 0.) With distorted NULL the reference is used.
- *   - Frames must be in host memory, on a GPU in any kind that config.gpu.frame_memory allows. They are borrowed for
- *     the call.
+ * motion as in a clip of these frames. Either can be NULL. If `following` is NULL, motion is the same as in
+ * vmafgpu_score_pair(). (With motion_five_frame_window, motion is 0.) If `distorted` is NULL, the reference is used
+ * instead.
+ *   - On the CPU, frames must be in host memory; on a GPU, in any kind of memory that config.gpu.frame_memory allows.
+ *     Frames are borrowed for the call.
  *   - `score` can be NULL; its values are valid until the next call on the context.
  *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. On failure there is no
  *     base. */
@@ -1348,13 +1413,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
-/* Tries `count` edits independently of each other; the base does not change. config.threads threads share them. Put
- * edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half the time. A
- * GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
+/* Tries `count` edits independently of each other; the base does not change. The work is shared by config.threads
+ * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half
+ * the time. A GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
  *   - scores[i] receives the result of edits[i]. `values` is NULL or receives all columns of each edit: count *
  *     vmafgpu_column_count() doubles.
- *   - An edit with an invalid rectangle or invalid samples gets NaN and an error in scores[i].result; the other edits
- *     are scored. The function then returns the error of the first invalid edit.
+ *   - An edit with an invalid rectangle or invalid samples gets NaN as its score and an error in scores[i].result; the
+ *     other edits are scored. The function then returns the error of the first invalid edit.
  *   - If the call itself fails (GPU, config.parallel_for), no edit is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
@@ -1366,19 +1431,20 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
-/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip and without
- * roundings to float. Their dot product with the `sums` of an edit approximates its `change` to first order, within
- * some percent for blocks. */
+/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip, and without
+ * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of its `change`,
+ * accurate to a few percent for blocks. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* of the base; NaN without a model, with all derivatives 0          */
-    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* 0 where the sum is 0: there is no slope */
+    double prediction;                  /* of the base; without a model NaN, and all derivatives are 0       */
+    double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
     double loss;                        /* estimate of the score that is lost in this block: the gradient times the
-                                           change of the sums if the block and its surroundings equalled the reference.
-                                           Use it to rank blocks. Restoring the block alone can even lower the score,
-                                           and the losses of all blocks do not add up to the loss of the frame */
+                                           change that the sums would show if the block and its surroundings equalled
+                                           the reference. Use `loss` to rank blocks. Restoring the block alone can even
+                                           lower the score, and the losses of all blocks do not add up to the loss of
+                                           the frame */
     vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
                                            they are 2^k times those of edits, where 2^k is the height of the bands of
                                            that scale, rounded up to a power of two */
@@ -1387,58 +1453,61 @@ typedef struct vmafgpu_block {
 /* Computes the gradient at the base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
-/* Splits the base into blocks of size x size luma samples, 4..256, and writes their losses and sums row by row: *across
- * times *down blocks, both rounded up. `blocks` must be large enough for them; with blocks NULL only *across and *down
- * are written.
+/* Splits the base into blocks of size x size luma samples, 4..256, and writes the losses and sums of the blocks row by
+ * row. There are *across times *down blocks, both rounded up, and `blocks` must be large enough for all of them. If
+ * `blocks` is NULL, only *across and *down are written.
  *   - The block column of a sample in column x is (x << s) / size for VIF scale s. It is (x << (s + 1)) / size for ADM
  *     coefficients. Block rows are computed in the same way.
- *   - The CPU uses plain C and config.threads threads; one thread takes as long as about ten scores of the frame. If
- *     the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host memory in both cases. */
+ *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
+ *     scoring the frame. If the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host
+ *     memory in both cases. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
 
-/* Requests a map of where in the frame VMAF is lost. The map belongs to the next push that is scored. Requires
- * config.map_block_size. The map has one float per block of map_block_size x map_block_size luma samples, row by row
- * without padding, vmafgpu_map_blocks() in total. Each is the `loss` of vmafgpu_edit_blocks() for the pair, with motion
- * as in config.live, converted to float.
- *   - A request is for one pair. It stays pending if the push fails or returns VMAFGPU_AGAIN, and for pairs that
- *     subsample leaves out. NULL or vmafgpu_reset() cancels it. The map must be aligned to 4 bytes.
+/* Requests a map that shows where in a frame VMAF is lost. The map is computed for the next pair that is pushed and
+ * scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size luma
+ * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` of vmafgpu_edit_blocks()
+ * for the pair, with motion as in config.live, converted to float.
+ *   - A request is for one pair. It remains pending if the push fails or returns VMAFGPU_AGAIN, or if subsample leaves
+ *     the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to 4 bytes.
  *   - HOST, PINNED: on the CPU the map is written before the push returns, after config.on_score. On a GPU it is
  *     written when the score of the pair is ready, before config.on_score.
- *   - DEVICE: a CUdeviceptr of the GPU of the context. Kernels write it in stream order: after the work queued on
- *     config.gpu.stream before the push, and before work that follows vmafgpu_stream_wait(). The memory is in use until
- *     vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
- *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU it
- *     takes some more kernels, for which the score also waits.
+ *   - DEVICE: a CUdeviceptr on the GPU that the context uses. Kernels write the map in stream order: after the work
+ *     queued on config.gpu.stream before the push, and before work that is queued after vmafgpu_stream_wait(). The
+ *     memory is in use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
+ *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU, a map
+ *     takes a few more kernels, which also delay the score.
  *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of those in device memory is
  *     undefined. This function then returns VMAFGPU_ERROR_DEVICE.
- *   - GPUs make maps of models with VIF scales, ADM and motion of the pair as inputs. With other inputs (such as
- *     motion3 with motion_moving_average), and with several GPUs, the CPU scores the context and makes the maps. */
+ *   - GPUs compute maps if the inputs of the model are VIF scales, ADM and the motion of the pair. If there are other
+ *     inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores and
+ *     maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
 /* Returns the number of blocks of a map, and sets *across and *down, which can be NULL. All are 0 without
  * config.map_block_size. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK also for a frame
- * that failed: score->result is its failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the frame is
- * not ready, is left out by subsample, or was never pushed. Returns VMAFGPU_ERROR_STATE with discard_scores. */
+/* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK even for a frame
+ * that failed: score->result then contains the failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the
+ * frame is not ready, is left out by subsample, or was never pushed. Returns VMAFGPU_ERROR_STATE with
+ * discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
 /* Returns one column of a frame that was pushed. Features that do not depend on later frames are available before the
- * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, the failure of a frame that failed,
- * and VMAFGPU_ERROR_STATE with discard_scores. Returns VMAFGPU_ERROR_NOT_FOUND if there is no such column, if no such
- * pair was pushed, or if subsample leaves the pair out. */
+ * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, and VMAFGPU_ERROR_STATE with
+ * discard_scores. If the frame failed, returns its failure. Returns VMAFGPU_ERROR_NOT_FOUND if there is no such column,
+ * if no such pair was pushed, or if subsample leaves the pair out. */
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
 /* Applies the models to feature values that were measured earlier or elsewhere. `features` contains one value for each
  * column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values contains all
- * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. For a
- * context that does nothing else, set config.predict_only. */
+ * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. If a
+ * context is used for nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
-/* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, frame N * i is
- * the i-th. */
+/* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, score i
+ * (counted from 0) belongs to frame N * i. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
 /* Pools a column over all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
@@ -1446,23 +1515,24 @@ VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
  * ready or the column does not exist. Before the flush, pooling covers the frames that are ready so far. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value);
 
-/* Pools a column over the frames first..last, both included, which must be ready; with subsample N, over those of them
- * that are scored. Returns VMAFGPU_ERROR_NOT_FOUND if none has a score or some are not ready, and VMAFGPU_ERROR_STATE
- * with discard_scores. */
+/* Pools a column over the frames first..last, both included, which must be ready. With subsample, only the scored
+ * frames in this range are pooled. Returns VMAFGPU_ERROR_NOT_FOUND if none of them has a score or some frames are not
+ * ready, and VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
 /* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (the default of numpy); 50
- * is the median. Errors are those of vmafgpu_pool(); in addition VMAFGPU_ERROR_STATE with discard_scores, and
+ * is the median. Fails like vmafgpu_pool(), and also with VMAFGPU_ERROR_STATE if discard_scores is set, and with
  * VMAFGPU_ERROR_MEMORY if a temporary copy of the column cannot be allocated. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
-/* Return the number of columns, the name of a column, and the index of a name, or -1. A name is valid until the context
- * is closed, and NULL if there is no such column. Long names of libvmaf, such as "VMAF_integer_feature_adm2_score",
- * find columns without options. vmafgpu_model_column() returns the column of the score of model 0, 1, ..., or -1. The
- * other outputs of a bootstrap model NAME come after the scores of all models: NAME_0001 and so on (the score of each
- * SVM that was trained on a part of the data), NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and
- * NAME_ci_p95_hi (an interval of 95 % for the frame). */
+/* Return the number of columns, the name of a column, and the index of the column with a given name, or -1. A name is
+ * valid until the context is closed, and NULL if there is no such column. Columns without options can also be found by
+ * the long names of libvmaf, such as "VMAF_integer_feature_adm2_score". vmafgpu_model_column() returns the column of
+ * the score of model 0, 1, ..., or -1. The other outputs of a bootstrap model with the name NAME come after the scores
+ * of all models: NAME_0001 and so on (the scores of the SVMs that were each trained on a part of the data),
+ * NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and NAME_ci_p95_hi (a 95 % confidence interval for the
+ * frame). */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
@@ -1478,64 +1548,68 @@ VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pa
  * names are returned unchanged. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
-/* Return `aggregate_metrics` of libvmaf, values for the whole clip (psnr with enable_apsnr): their number, their names
- * (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs scored so far. If
- * the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write `value`. */
+/* Return the `aggregate_metrics` of libvmaf, which are values for the whole clip (psnr with enable_apsnr): their
+ * number, their names (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs
+ * scored so far. If the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write
+ * `value`. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. It is
- * valid until vmafgpu_close(). `backend` stays AUTO: see vmafgpu_backend_name(). gpu.batch and gpu.queue_depth are
- * those of the open GPU. Pointers that were used during the open only are NULL, while their counts stay: `models`,
- * `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
+/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. The
+ * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO: see vmafgpu_backend_name(). gpu.batch
+ * and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during the open are NULL, but
+ * their counts are kept: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" also after the GPU, or all GPUs, failed, and
- * with gpu.open_in_background until pairs go to the GPU. The text that this and the following functions return is valid
- * until vmafgpu_close(), but it can change when a GPU fails or opens. */
+/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" after the GPU has failed (with several GPUs,
+ * after all have failed). With gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The text that
+ * this and the following functions return is valid until vmafgpu_close(), but it can change when a GPU fails or
+ * opens. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
 /* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread, which
- * stops at its next step. A program that must not wait can leave contexts open if it ends with _exit(), which runs no
- * functions of atexit(). */
+ * stops at its next step. A program that must not wait can leave contexts open if it ends with _exit(), which does not
+ * run atexit() handlers. */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* Returns the ordinal of the GPU that will score the next pair to be pushed, after those that are acquired. Frames in
- * device memory are best created there. Returns -1 if the CPU will score the pair, and if the context is busy. */
+/* Returns the ordinal of the GPU that will score the next pair to be pushed, or, if pairs are acquired, the next pair
+ * after these. If possible, create device frames of that pair on this GPU. Returns -1 if the CPU will score the pair,
+ * or if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
-/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar"; also with a GPU, because the
- * CPU continues if the GPU fails. */
+/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". It is set even if a GPU is
+ * used, because the CPU continues if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
 /* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs it is "NVIDIA H200 x2", or different names
- * separated by commas. It is "" without a GPU, or while it is being opened. */
+ * separated by commas. It is "" without a GPU, or while the GPU is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
 /* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100". For
- * several GPUs it is that of the first one. It is "" without a GPU. */
+ * several GPUs, the text describes the first one. It is "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
 /* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
- * because the sums are equal to those of the CPU. 0 without a GPU, and with config.gpu.skip_self_test. */
+ * because the sums are equal to those of the CPU. Returns 0 without a GPU, and with config.gpu.skip_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 
-/* Explains why no GPU is used although the config allows one, or why a GPU is no longer used; otherwise "". */
+/* Returns a text that explains why no GPU is used although the config allows one, or why a GPU is no longer used;
+ * otherwise returns "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Return the bytes of host memory that the context holds now, including pinned memory, and of device memory on all
- * GPUs. Both are constant after open, with the exceptions in ALLOCATION of the manual. With gpu.open_in_background they
- * grow when the GPU is opened. */
+/* Return the number of bytes of host memory (including pinned memory) and of device memory (on all GPUs) that the
+ * context currently occupies. Both are constant after open, except in the cases that ALLOCATION in the manual lists.
+ * With gpu.open_in_background, both grow when the GPU is opened. */
 VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
- *   - With a context: its last failure, or "" if there was none since open or reset. The next failure overwrites it;
- *     after a failed open it remains that of the open.
- *   - With NULL: the last failure on the calling thread of the operating system without a usable context: a failed open
- *     (also after its context is closed), a NULL context, a context that is busy. Valid until the next such failure on
- *     the thread. Builds without thread-local variables have no such message. */
+ *   - With a context: the message of its last failure, or "" if there was none since open or reset. The next failure
+ *     overwrites the message. After a failed open, the message of the open remains.
+ *   - With NULL: the last failure on the calling thread that involved no usable context: a failed open (even after its
+ *     context is closed), a NULL context, or a context that is busy. Valid until the next such failure on the thread.
+ *     Builds without thread-local variables have no such message. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
 /* Return the name of a result, such as "VMAFGPU_ERROR_MEMORY", and its general message. Never NULL. */
@@ -1549,22 +1623,25 @@ VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API int         vmafgpu_abi(void);
 
-/* Return the built-in model with that name, or NULL; and the i-th built-in model, or NULL after the last. */
+/* Return the built-in model with the given name, or NULL if there is none, and the i-th built-in model, or NULL after
+ * the last. */
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
-/* Reads a model from the JSON text of a model file of libvmaf, a single model or a bootstrap collection. The text (size
- * bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A byte order mark and \r\n are
- * accepted. The C locale has no influence. The model is one allocation from `allocator` (NULL: malloc), whose functions
- * must live as long as the model. Free it with vmafgpu_model_release(). On failure *model is NULL, and `error`, if not
- * NULL, receives the message, which names the key at fault; vmafgpu_last_error(NULL) returns it, too. */
+/* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
+ * collection. The text (size bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A
+ * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (NULL:
+ * malloc), whose functions must live as long as the model. Free the model with vmafgpu_model_release(). On failure,
+ * *model is NULL, and `error`, if not NULL, receives the message, which names the key at fault;
+ * vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);
 
-/* Adds a reference to a parsed model, which needs one more vmafgpu_model_release() before it is freed. An open context
- * holds a reference of its own, so you can free a model as soon as the contexts that use it are open. Both functions
- * can be called on any thread and do nothing with NULL and with models that were not parsed. */
+/* Adds a reference to a parsed model; the model then needs one more vmafgpu_model_release() before it is freed. An open
+ * context holds its own reference, so you can free a model as soon as the contexts that use it are open.
+ * vmafgpu_model_retain() and vmafgpu_model_release() can be called on any thread; they do nothing if the model is NULL
+ * or was not parsed. */
 VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 #ifdef __cplusplus
@@ -1592,14 +1669,15 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 
 #ifdef VMAFGPU_KERNELS
 
-/* Kernel sources use only >>arithmetic, >>sums and >>launch of this file. Before they include it, they define the
- * qualifiers of functions and tables on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
+/* Kernel sources use only the sections >>arithmetic, >>sums and >>launch. Before they include this file, they define
+ * the qualifiers that functions and tables need on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
 #else
 
-/* Reassociation, reciprocal division and flushed denormals change scores, and no pragma disables all of them. */
+/* -ffast-math reassociates, divides by reciprocals and flushes denormals. All of these change scores, and no pragma
+ * disables all of them. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; compile VMAFGPU_IMPLEMENTATION without them"
 #endif
@@ -1613,7 +1691,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #include <string.h>
 
 #if !defined(__GNUC__) && !defined(__clang__) && !defined(_MSC_VER)
-#define VMAFGPU__NO_ATOMICS /* atomic operations of this compiler are not known */
+#define VMAFGPU__NO_ATOMICS /* the atomic operations of this compiler are unknown */
 #ifndef VMAFGPU_NO_THREADS
 #error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
@@ -1626,8 +1704,9 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Declarations of windows.h that the code needs, because the program may or may not include windows.h. For old systems
- * windows.h hides some of them. The MinGW header omits dllimport in places. */
+/* Declarations from windows.h that the code needs. They are repeated here because the program may not include
+ * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header omits dllimport
+ * in places. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1657,17 +1736,18 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <sched.h>
 #endif
 
-/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the compiler target supports it. */
+/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the target of the compiler supports it. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4 /* the lanes pass, for any processor */
+#define VMAFGPU__SCALAR 4 /* only VMAFGPU__PASS_LANES, for any processor */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare only what is enabled */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare intrinsics only for enabled
+                                                           instruction sets */
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1675,14 +1755,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <arm_neon.h>
 #endif
 #endif
-/* RCPSS, the reciprocal estimate of x86: see vmafgpu_reciprocal. All x86 compilers with SSE provide it. */
+/* RCPSS, the reciprocal estimate of x86; see vmafgpu_reciprocal. All x86 compilers provide it if SSE is enabled. */
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require a function with all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics require that the function enables all features of the command line, see >>levels */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 has no other builtins for this */
+#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 provides no other builtin for this */
 #define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
 #define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
 #else
@@ -1704,10 +1784,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled until the end of the
- * implementation, where the setting of the caller is restored. The parts of -ffast-math that have options of their own
- * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang contracts despite its own
- * pragma unless floating-point exceptions are observable, which only some targets support. */
+/* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled up to the end of the
+ * implementation, where the setting of the caller is restored. The parts of -ffast-math that can be disabled one by one
+ * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang ignores its own pragma and
+ * contracts, unless floating-point exceptions are observable, which only some targets support. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1722,7 +1802,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #pragma fp_contract(off)
 #endif
 
-/* The code uses C casts, some of which are redundant in C++, and converts float to double implicitly. */
+/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -1734,8 +1814,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* Encloses code that runs once per context, or whose cost does not depend on the frame size. It is compiled with less
- * optimisation, which saves most of the compile time. */
+/* Enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed code is
+ * compiled with less optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define VMAFGPU__COLD     _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -1748,11 +1828,11 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Prevents inlining. Used for functions that process a row or a chunk, because compilers need much longer for one huge
- * function, and for functions with large stack frames, which would otherwise add up in the caller. */
+/* Prevents inlining. It is used for functions that process a row or a chunk, because compilers need much longer for one
+ * huge function. It is also used for functions with large stack frames, which would otherwise add up in the caller. */
 #define VMAFGPU__NOINLINE __attribute__((noinline))
 #define VMAFGPU__UNUSED   __attribute__((unused))
-/* Without a volatile statement, GCC removes calls of a function that only prefetches. */
+/* If a function only prefetches and contains no volatile statement, GCC removes the calls to it. */
 #define VMAFGPU__PREFETCH(p) \
     do { \
         __builtin_prefetch(p); \
@@ -1774,7 +1854,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__RESTRICT
 #endif
 
-/* A table entry of a feature; NULL if GPU code is compiled out. */
+/* Table entry of a feature: its GPU functions, or NULL if GPU code is compiled out. */
 #ifdef VMAFGPU_NO_GPU
 #define VMAFGPU__IF_GPU(x) NULL
 #else
@@ -1786,7 +1866,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU_NO_EDITS
 #endif
 
-/* A field in a row of a table. C checks the name; C++11 cannot, so rows list all fields in order. */
+/* One field in a row of a table. C checks the name. C++11 cannot, so each row lists all fields in order. */
 #ifdef __cplusplus
 #define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
@@ -1798,15 +1878,16 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* ================================================================================================
  * >>arithmetic                                   per-sample arithmetic of all backends
  * ================================================================================================
- * Values are integers unless their type is float or double. `>>` of a negative number is arithmetic on all supported
- * compilers.
+ * Variables and parameters are integers unless their type is float or double. All supported compilers implement `>>` of
+ * a negative number as an arithmetic shift.
  */
 #ifndef VMAFGPU__FN
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), and clang refuses to inline a
- * function into a caller whose target lacks one of its instruction sets. */
+/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be
+ * compiled without FMA too: clang does not inline a function into a caller whose target lacks an instruction set
+ * of the function. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1818,8 +1899,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 
 enum {
     VMAFGPU__SCALES = 4,
-    VMAFGPU__BANDS = 3,        /* of the ADM wavelet: h, v, d */
-    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of option sets that change the sums of a feature */
+    VMAFGPU__BANDS = 3,        /* bands of the ADM wavelet: h, v, d */
+    VMAFGPU__MAX_VARIANTS = 8, /* maximum number of variants of a feature, see >>sums */
     VMAFGPU__MAX_SIZE = 16384,
     VMAFGPU__MIN_SIZE = 16
 };
@@ -1854,18 +1935,18 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns half of the unit of a right shift by `shift`, for rounding; 0 if the shift is 0. */
+/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 without a shift. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
 
-/* Border rule of VIF and motion, and of the wavelet at the left and top: reflect without repeating the edge sample. */
+/* Border rule of VIF and motion, and of the wavelet at the left and top: mirrors without repeating the edge sample. */
 VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
     return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
 }
 
-/* Border rule of ADM: reflect at the left and top; at the right and bottom, reflect and repeat the edge sample. A
- * single row or column is its own neighbour. */
+/* Border rule of ADM: mirrors without repeating the edge sample at the left and top, and with repeating it at the right
+ * and bottom. A single row or column is its own neighbour. */
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
@@ -1875,12 +1956,12 @@ VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Converts motion2 to motion3, without the moving average. */
+/* Converts motion2 to motion3, except for the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
 
-/* Returns the width or height of the bands at a wavelet scale, from that of the frame. */
+/* Returns the width or height of the bands at a wavelet scale, given that of the frame. */
 VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     int n = frame_size;
     for (int s = 0; s <= scale; s++)
@@ -1888,13 +1969,13 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, the same on every backend: unfused +, - and *; the error is at most 0.51 ulp ---- */
+/* ---- log2 of a double, equal on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a short factor that
- * scales the interval to near 1, and minus the logarithm of the factor as a sum of two parts, the first in units of
- * 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor with few bits
+ * that scales the interval to near 1, and the negated logarithm of this factor as a sum of two parts. The first part is
+ * a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -1932,7 +2013,7 @@ VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
 };
 /* clang-format on */
 
-/* Conversions between double or float and their bits. Device code defines its own. */
+/* Convert a double or float to its bits, and bits to a double or float. Device code defines its own versions. */
 #ifndef VMAFGPU__BITS_OF
 #define VMAFGPU__QUOTIENT(a, b) ((a) / (b))
 #define VMAFGPU__MAGNITUDE(v)   fabsf(v)
@@ -1967,9 +2048,9 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 
 /* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
- * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. Factors are cut to 26 bits, so that their products are
- * exact; the sums of the remainders are exact too. Special values are selected at the end, so that several logarithms
- * can overlap. */
+ * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. In the leading products, both operands have at most 26
+ * bits, so that these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
+ * values are selected at the end, so that the computations of several logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
     const double whole = 1.4426950216293335, rest = 1.9259629911266175e-08; /* their sum: 1 / ln(2) */
@@ -2005,10 +2086,11 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf of non-negative numbers, equal to the GNU C library since 2.28 and Arm's optimized-routines ---- */
+/* ---- powf for non-negative numbers, equal to powf of glibc 2.28 and later, and of Arm's optimized-routines ---- */
 
-/* One row per sixteenth of the significands from 0.69921875 up: a factor that scales them to near 1, and minus its
- * logarithm to base 2 (powf_log2_data, Copyright (c) 2017-2018, Arm Limited, MIT). */
+/* One row per sixteenth of the range of significands, which starts at 0.69921875. A row contains a factor that scales
+ * these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
+ * 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.398907162146528, -0.48430022186289673 },  { 1.3403141896637998, -0.42257122959194704 },
     { 1.286432210124115, -0.3633754347673556 },   { 1.2367150214269895, -0.30651309567405577 },
@@ -2020,7 +2102,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence). */
+/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence as
+ * powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2031,8 +2114,9 @@ VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3fefa4afa2a490dau, 0x3fefd0765b6e4540u,
 };
 
-/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once. The result is not always
- * correctly rounded, so no other implementation can replace it. Contraction of sums and products changes no result. */
+/* Returns x^p for x >= 0 and p > 0: 2^(p * log2(x)) in double precision, rounded once to float. The result is not
+ * always correctly rounded, so this function cannot be replaced by another implementation. Contraction of sums and
+ * products does not change the result. */
 VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const uint64_t *roots) {
     const double wide = x, infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
     const uint64_t bits = VMAFGPU__BITS_OF(wide), offset = bits - (uint64_t)0x3fe6600000000000u;
@@ -2050,7 +2134,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum has the value 1/32 */
+    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum is worth 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -2061,10 +2145,10 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 /* ================================================================================================
  * >>launch                                       arguments of GPU kernels
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes, relative to the
- * top row, and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
- * The size of shared memory is computed here, in bytes: the host requests it, and each kernel asserts that its own
- * layout has this size.
+ * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes; they start from
+ * the top row and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
+ * The size of shared memory is computed here, in bytes: the host requests that size, and each kernel asserts that its
+ * own layout has the same size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
@@ -2077,21 +2161,22 @@ enum { VMAFGPU__MAX_BATCH = 32 };
  * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
  * above. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
-    const void *reference, *distorted; /* distorted NULL: compute motion only */
-    const void *before[2];             /* the previous reference and the one before it; NULL if missing or not needed */
+    const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
+    const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
+                                          needed */
     int32_t reference_pitch, distorted_pitch;
     int32_t before_pitch[2];
 } vmafgpu__gpu_pair;
 
-/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. All planes have
- * the same bytes per sample, distance of samples and position of their bits. */
+/* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. In all planes,
+ * samples have the same size, the same distance, and the same bit position. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
 } vmafgpu__gpu_chroma;
 
-/* Earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and the
- * previous distorted frame, packed. NULL if a frame does not exist or is not needed. */
+/* Parts of earlier frames that a pair needs in addition: chroma of the previous reference, in the layout of the caller,
+ * and the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
     int64_t chroma_pitch[2];
@@ -2102,27 +2187,28 @@ typedef struct vmafgpu__gpu_past {
 typedef struct vmafgpu__batch {
     struct vmafgpu__sums *sums; /* [pairs], zeroed before the first launch */
     int32_t pairs;
-    int32_t width, height; /* luma */
+    int32_t width, height; /* of luma */
     int32_t bit_depth;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__batch;
 
-/* Grid, threads per block, and shared memory of a launch in bytes. */
+/* Grid of a launch, threads per block, and bytes of shared memory per block. */
 typedef struct vmafgpu__shape {
     uint32_t grid[3], threads, shared;
 } vmafgpu__shape;
 
-/* Planes to read before the batch, to pack them, to check their samples, or both. One block covers 8 rows. */
+/* Planes that are read before the batch is launched: to pack them, to check their samples, or both. One block
+ * processes 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL: check only */
+    void *target; /* NULL: check the samples only */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
-    int32_t shift;        /* right shift of samples that are in the high bits */
-    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; 0
-                                               disables the check */
+    int32_t shift;        /* right shift for samples that are in the high bits */
+    uint32_t illegal;     /* bits to set in illegal[pair] if a sample does not fit the bit depth; if 0, samples are
+                             not checked */
     int32_t pair;
 } vmafgpu__import_item;
 
@@ -2141,24 +2227,25 @@ enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXEL
 typedef struct vmafgpu__pixels_item {
     uint64_t source; /* an address or a surface handle */
     int64_t source_pitch;
-    void *luma;      /* packed */
+    void *luma;      /* in packed form */
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, indexed by the bits of a half float up to infinity. Negative values and NaN use entry 0. */
+/* Size of a transfer table, which is indexed by the bits of a half float, up to those of infinity. Negative values and
+ * NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy: luma in `items` from 0, chroma from MAX_IMPORTS. Block z processes item z of either. A thread
- * copies 16 bytes in each of PIXELS_ROWS rows. */
+/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Along z, the first luma_count
+ * blocks copy luma items, the remaining ones chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
     void *target; /* aligned to 16 bytes */
 } vmafgpu__surface_item;
 
 typedef struct vmafgpu__surface_plane {
-    int32_t row, height, pitch; /* bytes to copy per row, rows, bytes between rows of the target */
-    int32_t shift;              /* each word is shifted right by this... */
-    uint32_t mask;              /* ...and masked */
+    int32_t row, height, pitch; /* bytes to copy per row; number of rows; bytes between the rows of the target */
+    int32_t shift;              /* each word is shifted right by this number... */
+    uint32_t mask;              /* ...and then masked with this */
 } vmafgpu__surface_plane;
 
 typedef struct vmafgpu__surfaces_launch {
@@ -2169,8 +2256,8 @@ typedef struct vmafgpu__surfaces_launch {
 
 /* ---- standalone features ---- */
 
-/* The terms that are summed, for samples a and b of two planes: (a - b)^2; (a - b)^2 rounded to float; or for
- * SQUARES_MOMENTS a, b, and both squares rounded to float. */
+/* The terms that are summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float.
+ * SQUARES_MOMENTS requires four sums: of a, of b, and of both squares rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2180,25 +2267,25 @@ enum {
     VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
 };
 
-/* Block y processes a plane, block x a group of its rows. */
+/* Block y processes one plane, block x a group of its rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t *words;    /* of the first pair: one sum per plane, or all sums of luma */
+    int64_t *words;    /* results of the first pair: one sum per plane, or all sums of luma */
     uint32_t *illegal; /* [pairs] */
     int32_t word_stride, kind;
     int32_t width[2], height[2];              /* luma, chroma */
-    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes between chroma samples */
+    int32_t bytes, chroma_bytes, step, shift; /* bytes per sample; `step`: bytes from one chroma sample to the next */
     uint32_t mask;                            /* bits of a chroma word that must be 0 */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* Planes of floats: each row is summed from left to right, then the row sums are added from top to bottom. Offsets are
- * in bytes from the scratch memory of a pair. */
+/* Planes of float terms. Each row is summed from left to right, then the row sums are added from top to bottom. Offsets
+ * are in bytes, from the start of the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
-    int32_t pitch; /* in floats, a multiple of the columns of a tile */
+    int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* block x of the first rows; a block is one warp, and each lane sums one row */
+    int32_t first; /* block x for the first rows of the plane; a block is one warp, and each lane sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2212,33 +2299,33 @@ VMAFGPU__FN int32_t vmafgpu__chain_shared(int32_t lanes) {
 }
 
 typedef struct vmafgpu__chains_launch {
-    const unsigned char *scratch; /* of the first pair */
+    const unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: one sum per plane */
+    double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride, count;
     uint32_t pairs; /* bit mask of the pairs that have such planes */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
-/* Planes of non-negative terms that are summed strictly in order. Terms are stored in groups: the first terms of all
- * groups are adjacent, then the second terms, and so on. Block x processes a plane. */
+/* Planes of non-negative terms that are added strictly in order. Terms are stored in groups. In memory, the first terms
+ * of all groups come first, then the second terms of all groups, and so on. Block x processes one plane. */
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
-    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* words of each warp */
+    VMAFGPU__SEQUENCE_SHARED = VMAFGPU__SEQUENCE_THREADS / 32 * (7 * 8 + 4) + 8 /* in bytes */
 };
 
 typedef struct vmafgpu__sequence_launch {
-    const unsigned char *scratch; /* of the first pair */
+    const unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: one sum per plane */
+    double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride;
     uint32_t pairs; /* bit mask of the pairs that have such planes */
-    int32_t before; /* groups that the sum contains already; 0 to start from 0 */
+    int32_t before; /* number of groups that the sum already includes; 0 to start from 0 */
     struct {
         uint64_t terms;
         int32_t groups, pitch;
-    } plane[3]; /* pitch: floats between terms of a group */
+    } plane[3]; /* pitch: number of floats between the terms of a group */
 } vmafgpu__sequence_launch;
 
 /* ---- launch structs of the features ---- */
@@ -2249,23 +2336,23 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>sums                                         results of a frame pair
  * ================================================================================================
- * A variant is a set of options that changes sums; weights and clips create no variants. The feature chapters define
- * the members. Standalone features are not listed: they produce a vmafgpu__value, see >>features.
+ * A variant is a set of option values that changes the sums; weights and clips create no variants. The feature chapters
+ * define the members. Standalone features are not listed here: each produces vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
-    int64_t motion[2]; /* against the previous frame and the one before it */
+    int64_t motion[2]; /* compared with the previous reference, and with the one before that */
     vmafgpu__vif_sums vif[VMAFGPU__SCALES];
     vmafgpu__adm_sums adm[VMAFGPU__SCALES];
     vmafgpu__cambi_sums cambi[VMAFGPU__MAX_VARIANTS];
     vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
-/* The work that a context requests from its backend; fixed at open. */
+/* The work that a context requests from its backend. It is fixed at open. */
 typedef struct vmafgpu__plan {
     int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0; /* its sums are not needed */
+    int vif_skips_scale_0; /* the sums of scale 0 are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2291,23 +2378,25 @@ VMAFGPU__FN vmafgpu__range vmafgpu__range_within(int first, int end, int size) {
     return r;
 }
 
-/* Returns the range of samples that change at the next scale of VIF if the range `changed` changes at this scale.
- * size: of the frame. */
+/* Returns the range of samples that change at the next scale of VIF if the samples in `changed` change at this scale.
+ * `size` is the width or height of the frame. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int scale, int size) {
     const int reach = vmafgpu__vif_reach(scale + 1);
     return vmafgpu__range_within((changed.first - reach + 1) >> 1, ((changed.end - 1 + reach) >> 1) + 1,
                                  size >> (scale + 1));
 }
 
-/* Returns the range of wavelet coefficients, of `size` in total, that change if the samples `changed` change. */
+/* Returns the range of wavelet coefficients that change if the samples in `changed` change. There are `size`
+ * coefficients. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* Layout of the result of an edit on a GPU. It is a record of 64-bit words: the changes of the sums, then whether a
- * sample exceeds the bit depth. The smooth changes (see below) follow the records of a batch. */
+/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums,
+ * then a word that is nonzero if a sample exceeds the bit depth. The smooth changes (see below) follow all records
+ * of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* variant vif_variants: the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants: the flat noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2321,8 +2410,9 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
     return vmafgpu__round_up((uint64_t)words * (uint64_t)count, 32);
 }
 
-/* The smooth prediction: a prediction from sums without the roundings to float, by which edits are compared. It uses +,
- * -, *, / and no library functions, so the result is the same on every backend. Devices define how to access memory. */
+/* The smooth prediction. It is computed from the sums like a score, but without rounding to float, and is used to
+ * compare edits. The code uses only +, -, * and /, and no library functions, so the result is the same on every
+ * backend. Device code defines how memory is accessed. */
 #ifndef VMAFGPU__FETCH
 #define VMAFGPU__FETCH(p)    (*(p))
 #define VMAFGPU__STORE(p, v) (*(p) = (v))
@@ -2344,14 +2434,14 @@ typedef struct vmafgpu__smooth_vif {
 
 typedef struct vmafgpu__smooth_adm {
     double unit[VMAFGPU__SCALES][VMAFGPU__BANDS]; /* factor of the sums of cubes; 0 if the scale is skipped */
-    double noise[VMAFGPU__SCALES];                /* of all three bands */
+    double noise[VMAFGPU__SCALES];                /* total of all three bands */
     double band_noise[VMAFGPU__SCALES], den_unit[VMAFGPU__SCALES], csf[VMAFGPU__SCALES][VMAFGPU__BANDS];
     double den[VMAFGPU__SCALES], all_den;
     double weight, least;
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
-/* Describes how a model input that is a column of motion is computed for a live pair. */
+/* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
     int32_t window; /* 0 if the input is not motion */
@@ -2359,15 +2449,15 @@ typedef struct vmafgpu__smooth_motion {
 } vmafgpu__smooth_motion;
 
 typedef struct vmafgpu__smooth_input {
-    double known; /* value of an input that the sums do not change */
+    double known; /* value of an input that does not depend on the changing sums */
     double slope, intercept;
-    int32_t kind, extractor, place; /* place: index of the column in the extractor */
-    int32_t is_shown;               /* the extractor is the one whose sums vmafgpu_edit_sums reports */
+    int32_t kind, extractor, place; /* place: index of the column among those of the extractor */
+    int32_t is_shown;               /* 1 if vmafgpu_edit_sums reports the sums of this extractor */
     vmafgpu__smooth_motion motion;
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* recomputed for each base, like all members that depend on it */
+    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* like all members that depend on the base, recomputed for each base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2375,7 +2465,7 @@ typedef struct vmafgpu__smooth {
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
     double gamma, rho, slope, intercept; /* of the model output */
-    double prediction;                   /* of the base */
+    double prediction;                   /* smooth prediction of the base */
 } vmafgpu__smooth;
 
 /* Returns e^x for x <= 0, accurate to a few units in the last place. */
@@ -2402,7 +2492,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Returns the cube root; NaN if the sum has overflowed. */
+/* Returns the cube root; NaN for a negative sum, which indicates an overflow. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2414,12 +2504,12 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* Returns a sum of the base, plus its change unless `change` is NULL. */
+/* Returns a sum of the base. If `change` is not NULL, the change of this sum is added. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) differs from the others. */
+/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) is computed differently. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2438,7 +2528,8 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Computes the members that depend on the base, from its sums. history: frames before a live pair; otherwise -1. */
+/* Computes the members that depend on the base from the sums of the base. `history` is the number of frames before a
+ * live pair, or -1 for other pairs. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
@@ -2523,7 +2614,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
                 has_aim);
         }
         const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
-        out.scale0 = k == 0 ? score : out.scale0; /* no array: it would not stay in registers */
+        out.scale0 = k == 0 ? score : out.scale0; /* not an array, which compilers would not keep in registers */
         out.scale1 = k == 1 ? score : out.scale1;
         out.scale2 = k == 2 ? score : out.scale2;
         out.scale3 = k == 3 ? score : out.scale3;
@@ -2536,7 +2627,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
-/* Writes the inputs of the model before normalisation, `stride` apart. */
+/* Writes the model inputs before normalisation. In `x` they are `stride` elements apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
     for (int i = 0; i < inputs; i++) {
@@ -2566,7 +2657,7 @@ VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t 
     }
 }
 
-/* Returns the kernel function of a support vector, for normalised inputs that are `stride` apart. */
+/* Returns the value of the kernel function for a support vector. The normalised inputs are `stride` elements apart. */
 VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int inputs, const double *vector, double gamma) {
     double distance = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2576,8 +2667,8 @@ VMAFGPU__FN double vmafgpu__smooth_kernel(const double *x, int stride, int input
     return vmafgpu__smooth_exp(-gamma * distance);
 }
 
-/* Returns the prediction before transform and clip. Normalises the inputs x in place; the last arguments are the
- * support vectors. */
+/* Returns the prediction before transform and clip. The inputs x are normalised in place. The last three arguments
+ * describe the support vectors. */
 VMAFGPU__FN double vmafgpu__smooth_score(const vmafgpu__smooth *s, double *x, int stride, const double *coefs,
                                          const uint16_t *rows, const double *table) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
@@ -2602,7 +2693,8 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Returns the factor of the cube roots of scale k (numerators, or impairments if of_aim) in a column of ADM. */
+/* Returns the factor by which the cube roots of scale k contribute to an ADM column: those of the numerators, or of the
+ * impairments if of_aim is set. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2620,7 +2712,8 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
     return all > 0 ? VMAFGPU__QUOTIENT(share, all) : 0;
 }
 
-/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives by the model inputs. */
+/* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives of the prediction with
+ * respect to the model inputs. */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
@@ -2656,22 +2749,23 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: sums of blocks ---- */
 
-/* Returns the samples of scale `shift` that belong to block k of `count`. The last block includes the remaining
- * ones. */
+/* Returns the range of samples at scale `shift` that belong to block k of `count`. The last block also includes all
+ * samples after it. */
 VMAFGPU__FN vmafgpu__range vmafgpu__map_range(int k, int count, int size, int shift, int samples) {
     const int unit = 1 << shift;
     return vmafgpu__range_within(vmafgpu__divide_up(k * size, unit),
                                  k + 1 == count ? samples : vmafgpu__divide_up((k + 1) * size, unit), samples);
 }
 
-/* Returns how much sum k of a block is below the ideal. Unsigned, because cubes of 16-bit samples may overflow. */
+/* Returns how far sum k of a block is below the ideal. The subtraction is unsigned, because cubes of 16-bit samples
+ * may overflow. */
 VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, int k) {
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Returns the score that a block loses: the change of the prediction, to first order, if the block were equal to the
- * reference. slopes: derivatives by the sums. is: sums of the block. ideal: sums of the block if it were equal to the
- * reference. unit: factor of the cubes, per scale. */
+/* Returns how much a block lowers the score: by how much the prediction would change, to first order, if the block were
+ * equal to the reference. slopes: derivatives with respect to the sums. is: sums of the block. ideal: sums that the
+ * block would have if it were equal to the reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2689,8 +2783,9 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
     return share;
 }
 
-/* An edit for kernels. Its samples are packed, without gaps between rows. They are stored `place` bytes after those of
- * the first edit. source: address in the format of the caller if the samples are on the device, otherwise NULL. */
+/* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
+ * samples of the first edit. If the samples are on the device, source is their address, and they are in the format of
+ * the caller; otherwise source is NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2698,8 +2793,8 @@ typedef struct vmafgpu__gpu_edit {
     int64_t pitch;
 } vmafgpu__gpu_edit;
 
-/* Edits of one launch. Each has scratch memory for its changes: pictures of VIF scales 1 to 3, and the inputs of ADM
- * scales 1 to 3. */
+/* The edits of one launch. Each edit has scratch memory for what it changes: the pictures of VIF scales 1 to 3, and the
+ * ADM inputs of scales 1 to 3. */
 typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
@@ -2713,20 +2808,20 @@ typedef struct vmafgpu__edit_batch {
     int32_t count;
     int32_t vif_variants, adm_variants;
     int32_t width, height; /* of the frame */
-    int32_t sample_bytes;  /* of packed samples */
+    int32_t sample_bytes;  /* bytes of a packed sample */
 } vmafgpu__edit_batch;
 
 enum {
     VMAFGPU__EDIT_IMPORT_THREADS = 128,
     VMAFGPU__EDIT_PATCH_THREADS = 256,
-    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that a block covers */
+    VMAFGPU__EDIT_PATCH_SIDE = 32, /* width and height of the part that one block writes */
     VMAFGPU__EDIT_VIF_THREADS = 128,
-    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum columns of a VIF block */
-    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum rows */
+    VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum number of columns of a VIF block */
+    VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum number of rows */
     VMAFGPU__BASE_VIF_WIDTH = 36,
     VMAFGPU__BASE_VIF_HEIGHT = 32, /* for the base, with more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
-    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes that share an edit, or some of its rows */
+    VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes for an edit, or for a strip of its rows */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28,
     VMAFGPU__EDIT_ADM_WIDTH_0_16 = 16,
     VMAFGPU__EDIT_ADM_WIDTH_1 = 12,
@@ -2735,52 +2830,54 @@ enum {
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a VIF block reads before its own ones: the reach of the filters, in multiples of 4. */
+/* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Shared memory of a warp of ADM, like VMAFGPU__ADM_TILE_WORDS, for tiles with the minimum number of lanes. */
+/* Shared memory that a warp of ADM needs, like VMAFGPU__ADM_TILE_WORDS, if each tile is processed by the minimum
+ * number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* Converts samples on the device to packed form and checks them. */
+/* Converts edit samples that are on the device to packed form, and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
     int32_t source_bytes, shift;
     uint32_t illegal; /* bits that must be 0 in a word */
 } vmafgpu__edit_import_launch;
 
-/* Writes edits to the plane, in order. */
+/* Writes the samples of edits to the plane, in the order of the edits. */
 typedef struct vmafgpu__edit_patch_launch {
     vmafgpu__edit_batch edits;
     unsigned char *plane;
     int64_t pitch;
 } vmafgpu__edit_patch_launch;
 
-/* Sums of `count` blocks of a map from block `first`, [2][VMAFGPU__SLOPES] per block: of the picture, and of the
- * reference compared with itself. */
+/* Sums of `count` blocks of a map, starting with block `first`. Each block has [2][VMAFGPU__SLOPES] sums: those of the
+ * picture, and those of the reference compared with itself. */
 typedef struct vmafgpu__map_blocks {
     int64_t *sums; /* zeroed before the launch */
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
-/* One scale of one variant. The launch computes how edits change the sums, or the contribution of each sample of the
- * base to the sums. Contributions are stored, or summed by blocks of a map. */
+/* One VIF scale of one variant. The launch computes either how edits change the sums, or how much each sample of the
+ * base contributes to the sums. These contributions are stored, or added up for each block of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms;                  /* per sample, in planes: variants, noise, reference mean and variance */
-    int32_t tile_width, tile_height; /* of a block: multiples of 4 and of 8 */
-    int32_t stride, unused;          /* stride: in shared memory */
+    int32_t *terms;                  /* one value per sample, in planes: variants, noise, reference mean, reference
+                                        variance */
+    int32_t tile_width, tile_height; /* size of the tile of a block: multiples of 4 (width) and 8 (height) */
+    int32_t stride, unused;          /* stride: row length in shared memory */
     vmafgpu__map_blocks map;
 } vmafgpu__edit_vif_launch;
 
-/* The same for ADM. `lanes` lanes process a strip of rows, and an edit has `strips` strips. A warp processes the
- * base. */
+/* One ADM scale of one variant. For edits, `lanes` lanes process a strip of rows, and each edit has `strips` strips.
+ * For the base, a whole warp processes a tile. */
 typedef struct vmafgpu__edit_adm_launch {
     vmafgpu__adm_launch adm;
     vmafgpu__edit_batch edits;
-    const int64_t *rows; /* of the base: [2 * VMAFGPU__BANDS][h], not rounded */
-    int64_t *cubes;      /* the cubes that `rows` sums: [2 * VMAFGPU__BANDS][h][w] */
+    const int64_t *rows; /* row sums of the base before rounding: [2 * VMAFGPU__BANDS][h] */
+    int64_t *cubes;      /* the cubes that are summed in `rows`: [2 * VMAFGPU__BANDS][h][w] */
     int32_t count;       /* for the base: tiles per row */
     int32_t strips, variant;
     int32_t lanes; /* a power of two */
@@ -2799,10 +2896,10 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them works */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* one block: inputs, their slopes, a part of the vectors */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
+    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 64 /* one block of the picture per thread */
+    VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
 };
 
 /* Prepares the smooth prediction from the sums of a scored pair. */
@@ -2812,7 +2909,7 @@ typedef struct vmafgpu__map_finalise_launch {
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
-/* Computes the derivatives of that prediction with respect to the sums. */
+/* Computes the derivatives of the smooth prediction with respect to the sums. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
@@ -2825,12 +2922,12 @@ typedef struct vmafgpu__map_block {
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
-/* Computes the share of each block. */
+/* Computes the share of each block in the lost score. */
 typedef struct vmafgpu__map_launch {
     vmafgpu__map_blocks map;
     const double *slopes;
-    vmafgpu__map_block *out; /* or NULL; starts with block `first` */
-    float *shares;           /* or NULL; starts with block `first` */
+    vmafgpu__map_block *out; /* NULL if not requested; starts with block `first` */
+    float *shares;           /* NULL if not requested; starts with block `first` */
     double unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
@@ -2852,11 +2949,12 @@ enum {
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
     VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
-    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block of a map */
-    VMAFGPU__MAX_QUEUE = 8,      /* batches on a GPU */
+    VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
+    VMAFGPU__MAX_QUEUE = 8,      /* batches that a GPU may have in flight */
     VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds all pairs in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* more than the pairs whose motion waits for later frames */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
+                                                                                         in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -2866,16 +2964,16 @@ enum {
 
 typedef struct vmafgpu__feature vmafgpu__feature;
 
-/* State of a temporal extractor, which receives one value per frame in order and produces the columns derived from
- * them. Positions count from the first frame, seeds included. */
+/* State of a temporal extractor. It receives one value per frame, in order, and produces the columns that are derived
+ * from these values. Positions are counted from the first frame, seeds included. */
 typedef struct vmafgpu__temporal_state {
-    int64_t count;   /* values received */
-    int64_t emitted; /* positions produced */
+    int64_t count;   /* number of values received */
+    int64_t emitted; /* number of positions whose columns were emitted */
     double value[8]; /* the latest values, by position modulo 8 */
     double previous; /* carried over from the previous position */
 } vmafgpu__temporal_state;
 
-/* Result of a standalone feature: an integer sum, or a float value as libvmaf computes it. */
+/* One result of a standalone feature: an integer sum, or a floating-point value computed as in libvmaf. */
 typedef union vmafgpu__value {
     uint64_t whole;
     double real;
@@ -2886,19 +2984,20 @@ typedef struct vmafgpu__extractor {
     const vmafgpu__feature *feature;
     double option[VMAFGPU__MAX_OPTIONS];
     char suffix[VMAFGPU__NAME_SIZE];
-    int columns[VMAFGPU__TURNS]; /* the first column of each turn, see vmafgpu__column.turn */
-    int variant;                 /* index in the sums of the backend */
-    int needs_chroma;            /* for its feature, or because of its options */
+    int columns[VMAFGPU__TURNS]; /* index of the first column of each turn, see vmafgpu__column.turn */
+    int variant;                 /* index of its variant in the sums of the backend */
+    int needs_chroma;            /* the feature uses chroma, always or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
-    char word[32];               /* text of an option that is none of its known words; its value is -1 then */
-    const char *given_text;      /* value of a text option, in memory of the caller, not terminated... */
+    char word[32];               /* text of an option whose value is not one of the known words; the value in
+                                    `option` is then -1 */
+    const char *given_text;      /* value of a text option, in memory of the caller, without a terminating zero... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
-    void *state; /* state of a standalone feature from open to close, initially zero */
+    void *state; /* state of a standalone feature; zeroed at open, kept until close */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                  /* input of its aggregates */
+    } whole_clip;                  /* input for its aggregates */
     float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: h and v, d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
@@ -2908,10 +3007,10 @@ typedef struct vmafgpu__model_use {
     int disable_clip;
     int transform; /* a vmafgpu__transform */
     char name[VMAFGPU__NAME_SIZE];
-    int *inputs; /* per SVM and feature, the column to read */
+    int *inputs; /* for each SVM and each of its features, the column to read */
     int input_count;
     int column;
-    int more_columns; /* first column of the other outputs of a bootstrap model */
+    int more_columns; /* first column of the additional outputs of a bootstrap model */
 } vmafgpu__model_use;
 
 /* A map that the caller requested for the next pair. */
@@ -2922,76 +3021,81 @@ typedef struct vmafgpu__wanted_map {
 
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
-    const vmafgpu_frame *distorted; /* NULL: compute motion only */
-    int count;                      /* distorted frames: 0 or 1; single() accepts more */
-    int skipped;                    /* config.subsample skips the pair: only every_pair features are computed */
-    const vmafgpu_frame *previous;  /* replaces the history, which does not change */
+    const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
+    int count;                      /* number of distorted frames: 0 or 1; single() accepts more */
+    int skipped;                    /* config.subsample skips the pair: only features with every_pair are computed */
+    const vmafgpu_frame *previous;  /* replaces the previous frame from the history, which does not change */
     int detached;                   /* the history is neither used nor changed */
-    int64_t position;               /* of a frame of the clip, seeds included */
+    int64_t position;               /* position of the frame in the clip, seeds included */
     int history;                    /* frames before this one that the backend has processed, 0..2 */
-    int packed[2];                  /* reference and distorted are checked already and in packed form: bytes at 8 bits,
-                                       otherwise words with samples in the low bits */
-    int peer;                       /* in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2 previous */
-    int is_trusted;                 /* the reference was checked, in any form */
-    vmafgpu__wanted_map map;        /* requested with this pair, see vmafgpu_request_map() */
+    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
+                                       form, with bytes at 8 bits, otherwise words with samples in the low bits */
+    int peer;                       /* frames in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2
+                                       previous */
+    int is_trusted;                 /* the reference was checked already, in any form */
+    vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
-/* How collect() waits for sums: NO_WAIT polls only if success is likely, LOOK polls, WAIT blocks. */
+/* How collect() waits for sums. NO_WAIT polls, but only if success is likely; LOOK always polls; WAIT blocks. */
 typedef enum vmafgpu__wait_mode { VMAFGPU__NO_WAIT, VMAFGPU__LOOK, VMAFGPU__WAIT } vmafgpu__wait_mode;
 
 /* Description of a backend. Texts are never NULL. */
 typedef struct vmafgpu__description {
-    const char *backend; /* the backend that scores now: "cpu" if a GPU has failed */
+    const char *backend; /* the backend in use: "cpu" if a GPU has failed */
     const char *device, *driver;
     uint64_t self_test_sum;
     size_t device_memory;
-    size_t memory; /* host memory of the units of a fleet; v->memory counts that of the context */
+    size_t memory; /* host memory of the units of a fleet; v->memory counts the memory of the context itself */
 } vmafgpu__description;
 
-/* Interface of all backends. Members after map_memory may be NULL if a backend does not support them; callers check
- * this. */
+/* Functions of a backend. Members after map_memory may be NULL if the backend does not support them; callers
+ * check for NULL. */
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Returns the position before which all pairs must be collected to submit `position`, or to lend it if is_lent. */
+    /* Returns a position. All pairs before it must be collected before `position` can be submitted (or lent, if
+     * is_lent is set). */
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
-    /* Returns the buffers of the library that belong to a position. The first call sets v->lending. */
+    /* Returns the lent buffers for a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
-    /* Whether submit() would not block once needs() is satisfied. */
+    /* Whether submit() would not block, provided that the pairs required by needs() are collected. */
     int (*is_free)(vmafgpu *v, int64_t position);
-    /* Accepts a pair, or fails with an error and accepts nothing. */
+    /* Accepts a pair. On failure, returns an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
-    /* Returns the sums of the oldest uncollected pair, or its error; VMAFGPU_AGAIN if it does not wait for them. */
+    /* Returns the sums of the oldest uncollected pair, or its error. Returns VMAFGPU_AGAIN if the wait mode does not
+     * allow waiting for them. */
     vmafgpu_result (*collect)(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums);
-    /* Processes one detached job at once, even if pairs are in flight; writes the sums of each distorted frame. */
+    /* Processes one detached job immediately, even if pairs are in flight. Writes the sums of each distorted frame. */
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
-    /* The last kind of memory that maps may use, in the order of vmafgpu_memory; earlier kinds are allowed too. */
+    /* The last kind of memory, in the order of vmafgpu_memory, that maps may use. All earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
-    /* Returns the number of positions whose frames are not used any more. NULL: all submitted positions. */
+    /* Returns the number of positions whose frames are no longer used. If NULL, this applies to all submitted
+     * positions. */
     int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
     void (*finalise)(vmafgpu *v);
-    /* Copies the frames that are released but still needed, so that the caller may free them. */
+    /* Copies frames that are needed even after their release, so that the caller may free them. */
     void (*keep)(vmafgpu *v);
-    /* Makes the stream of the caller wait for all work before a position. */
+    /* Makes the stream of the caller wait for all work on earlier positions. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
-    /* Whether an address is in a lent buffer outside v->lending. */
+    /* Whether an address is in a lent buffer that is not part of v->lending.memory. */
     int (*owns)(const vmafgpu *v, const void *address);
-    /* Checks a frame in device memory, except for its pitch. NULL: such frames are refused. */
+    /* Checks everything except the pitch of a frame in device memory. If NULL, such frames are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
                                          const vmafgpu_frame *frame);
-    /* Returns the device that will score the next pair, or -1. */
+    /* Returns the device that will process the next pair, or -1. */
     int (*next_device)(vmafgpu *v);
-    /* Whether a GPU is being opened in the background. Like describe(), it may be called after a failed open. */
+    /* Whether a GPU is being opened in the background. Like describe(), this function may be called after a
+     * failed open. */
     int (*is_opening)(const vmafgpu *v);
     /* Whether the device has failed; v->note contains the reason. */
     int (*has_failed)(const vmafgpu *v);
     void (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
 
-/* GPU functions for edits and maps, see >>gpu edits. >>gpu calls the first group, >>edits the second. */
+/* GPU functions for edits and maps, see >>gpu edits. The first group is called by >>gpu, the second by >>edits. */
 struct vmafgpu__wanted;
 struct vmafgpu__slot;
 struct vmafgpu__carver;
@@ -3007,7 +3111,7 @@ typedef struct vmafgpu__gpu_edits_table {
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
     void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
-    vmafgpu_result (*begun)(vmafgpu *v); /* called after the base was scored */
+    vmafgpu_result (*begun)(vmafgpu *v); /* called once the base has been scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
@@ -3028,29 +3132,29 @@ typedef struct vmafgpu__totals {
     double sum, inverse_sum, min, max;
 } vmafgpu__totals;
 
-/* Buffers of the library that the caller may fill. The lent pairs belong to the next positions; a submit takes back the
- * oldest one. */
+/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each submit takes
+ * back the oldest lent pair. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory; /* contains all of them; NULL if none was ever lent */
+    const unsigned char *memory; /* memory that contains all of them; NULL if none was ever lent */
     size_t size;
-    int count; /* pairs lent */
+    int count; /* number of pairs lent */
 } vmafgpu__lending;
 
 struct vmafgpu {
     vmafgpu_config config;
     uint32_t mark; /* VMAFGPU__MARK from open to close */
     int is_open;
-    int is_busy;           /* a call is using the context; atomic */
-    const char *busy_with; /* the name of that call... */
+    int is_busy;           /* 1 while a call uses the context; atomic */
+    const char *busy_with; /* name of that call... */
     const void *busy_on;   /* ...and the vmafgpu__thread_failure of its thread */
-    int is_delivering;     /* config.on_score is being called */
-    int readers;           /* nested calls from config.on_score */
+    int is_delivering;     /* 1 while config.on_score is being called */
+    int readers;           /* number of nested calls from config.on_score */
     size_t memory;
     int lacks_memory; /* an allocation has failed */
     char error[VMAFGPU__ERROR_SIZE];
-    char subject[48];                  /* prefix of messages, such as "frame 7" */
+    char subject[48];                  /* prefix of messages, for example "frame 7" */
     char note[VMAFGPU__ERROR_SIZE];    /* why no GPU is used */
-    char warning[VMAFGPU__ERROR_SIZE]; /* the latest one; it is not repeated */
+    char warning[VMAFGPU__ERROR_SIZE]; /* the latest warning, to avoid repeating it */
 
     vmafgpu__extractor extractors[VMAFGPU__MAX_EXTRACTORS];
     int extractor_count;
@@ -3062,54 +3166,56 @@ struct vmafgpu {
     char (*names)[VMAFGPU__NAME_SIZE];
     double *model_scratch;
     int seed_count;
-    int value_count;      /* values of standalone features per pair */
-    int wants_every_pair; /* even pairs that config.subsample skips */
+    int value_count;      /* number of values of standalone features per pair */
+    int wants_every_pair; /* 1 if even pairs that config.subsample skips are computed */
 
     vmafgpu__plan plan;
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu *cpu;
     vmafgpu__gpu *gpu;
-    vmafgpu__fleet *fleet;        /* replaces cpu and gpu */
-    vmafgpu *whole;               /* the context of which this is a unit; NULL if it is not a unit */
-    int is_unwanted;              /* the GPU that is being opened is no longer needed; atomic */
-    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; or NULL */
+    vmafgpu__fleet *fleet;        /* if set, used instead of cpu and gpu */
+    vmafgpu *whole;               /* the context that this context is a unit of; NULL if it is not a unit */
+    int is_unwanted;              /* 1 if the GPU that is being opened is no longer needed; atomic */
+    void (*on_found)(vmafgpu *v); /* called when a driver has reported the number of GPUs; may be NULL */
     int gpu_count;                /* number of GPUs that a driver reported */
     vmafgpu__threads *threads;
     vmafgpu__cambi *cambi;
     vmafgpu__speed *speed;
     vmafgpu__edits *edits;                        /* NULL if config.max_edit_size and map_block_size are 0 */
-    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are none, or the CPU computes them */
-    vmafgpu__wanted_map map;                      /* for the next pair */
+    const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are no edits, or if the CPU computes them */
+    vmafgpu__wanted_map map;                      /* the map requested for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
-    int has_base;                                 /* the CPU planes contain the pair of vmafgpu_edit_begin() */
+    int has_base;                                 /* 1 if the CPU planes contain the pair of vmafgpu_edit_begin() */
 
-    int64_t seeded;                 /* frames before the first pair */
-    int64_t pushed;                 /* pairs */
-    int64_t last_reported_reusable; /* argument of the last call of config.on_reusable */
+    int64_t seeded;                 /* number of frames before the first pair */
+    int64_t pushed;                 /* number of pairs pushed */
+    int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
     vmafgpu__lending lending;
-    int64_t scoring; /* index of the pair for whole-frame features; -1 if detached */
-    int64_t tailed;  /* frames after the last pair */
+    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if detached */
+    int64_t tailed;  /* number of frames after the last pair */
     int flushed;
-    int64_t collected;       /* frames whose sums or failure were collected */
-    int64_t failed_position; /* the last frame that failed */
+    int64_t collected;       /* number of frames whose sums or failure were collected */
+    int64_t failed_position; /* position of the last frame that failed */
     vmafgpu_result failed_result;
-    char failure[VMAFGPU__ERROR_SIZE]; /* the message of this failure */
-    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; and why */
+    char failure[VMAFGPU__ERROR_SIZE]; /* message of that failure */
+    int64_t first_failed_frame;        /* index of the first frame without a score, or -1; the next two members hold
+                                          the reason */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t emitted;                     /* seeds and pairs whose columns are all known */
-    int64_t delivered;                   /* rows that next() has returned */
-    double *chunks[VMAFGPU__MAX_CHUNKS]; /* with discard_scores only the first, as a ring */
-    uint64_t *tags;                      /* ring of tag_count tags, for pushed pairs whose rows are not finished */
+    int64_t emitted;                     /* number of seeds and pairs whose columns are all known */
+    int64_t delivered;                   /* number of rows that next() has returned */
+    double *chunks[VMAFGPU__MAX_CHUNKS]; /* if discard_scores is set, only the first chunk is used, as a ring */
+    uint64_t *tags;                      /* ring of tag_count tags, one for each pushed pair whose row is not
+                                            finished */
     int64_t tag_count;
-    uint64_t base_tag;           /* of the distorted frame of vmafgpu_edit_begin() */
+    uint64_t base_tag;           /* tag of the distorted frame of vmafgpu_edit_begin() */
     double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__sums *pair_sums;    /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__value *values;      /* [config.max_candidates][value_count] */
-    vmafgpu__value *measured;    /* the part of `values` for the next pair to collect */
-    const vmafgpu__value *found; /* the part of `values` for the pair that is being finished */
-    vmafgpu__totals *totals;     /* per column */
-    int64_t pooled;              /* rows included in the totals */
+    vmafgpu__value *measured;    /* start of the values of the next pair to collect, in `values` */
+    const vmafgpu__value *found; /* start of the values of the pair that is being finished, in `values` */
+    vmafgpu__totals *totals;     /* one per column */
+    int64_t pooled;              /* number of rows included in the totals */
 };
 
 VMAFGPU__COLD
@@ -3133,7 +3239,8 @@ static void vmafgpu__memory_give(const vmafgpu_allocator *allocator, void *point
         free(pointer);
 }
 
-/* Header before each allocation, which is aligned to a cache line: the pointer to free, and the size in v->memory. */
+/* Header before each allocation. It contains the pointer to free, and the size as counted in v->memory. The allocation
+ * itself is aligned to a cache line. */
 typedef struct vmafgpu__allocation {
     void *start;
     size_t size;
@@ -3145,7 +3252,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() need not zero memory that is new from the system. */
+    /* calloc() does not need to write memory that the system has just provided, because it is zero already. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3175,8 +3282,8 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or only counts them if `base` is NULL. Sizes have 64 bits until memory is
- * allocated: on 32-bit systems those of large pictures exceed size_t, and vmafgpu__take() refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, computes its size only. Sizes have 64 bits until memory is
+ * allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -3188,19 +3295,19 @@ static void *vmafgpu__carve_aligned(vmafgpu__carver *c, uint64_t size, uint64_t 
     return c->base ? c->base + at : NULL;
 }
 
-/* Returns the next piece, in whole cache lines; NULL without a base. */
+/* Returns the next piece, rounded up to whole cache lines; NULL if there is no base. */
 static void *vmafgpu__carve(vmafgpu__carver *c, uint64_t size) {
     return vmafgpu__carve_aligned(c, vmafgpu__round_up(size, VMAFGPU__ALIGNMENT), VMAFGPU__ALIGNMENT);
 }
 
-/* Returns the next piece, for `count` elements with a margin of `margin` elements on both sides; NULL without a
- * base. */
+/* Returns the next piece, for `count` elements and a margin of `margin` elements on either side; NULL if there
+ * is no base. */
 static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t count, size_t margin, size_t element) {
     unsigned char *line = (unsigned char *)vmafgpu__carve(c, (count + 2 * margin) * element);
     return line ? line + margin * element : NULL;
 }
 
-/* Message of a failure without a context, one per thread. */
+/* The message of a failure that has no context, one per thread. */
 #if defined(_MSC_VER)
 #define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -3210,7 +3317,7 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
 #endif
 typedef struct vmafgpu__thread_failure {
     char text[VMAFGPU__ERROR_SIZE];
-    const vmafgpu *busy; /* the context that was busy when this thread last called it */
+    const vmafgpu *busy; /* the context that was busy when this thread last tried to call it */
 } vmafgpu__thread_failure;
 #ifdef VMAFGPU__THREAD_LOCAL
 static VMAFGPU__THREAD_LOCAL vmafgpu__thread_failure vmafgpu__of_thread;
@@ -3237,7 +3344,7 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* Part of the single allocation of a parsed model: its reference count, the allocation, and its allocator. */
+/* The part of the allocation of a parsed model that contains its reference count, its address, and its allocator. */
 typedef struct vmafgpu__keeper {
     int users;
     void *start;
@@ -3260,7 +3367,7 @@ static vmafgpu_result vmafgpu__fail(vmafgpu *v, vmafgpu_result result, const cha
     return result;
 }
 
-/* Logs a warning unless it equals the previous one. */
+/* Logs a warning unless it is identical to the previous one. */
 VMAFGPU__FORMAT(2, 3)
 static void vmafgpu__warn(vmafgpu *v, const char *format, ...) {
     char text[VMAFGPU__ERROR_SIZE];
@@ -3281,9 +3388,9 @@ static vmafgpu_result vmafgpu__fail_memory(vmafgpu *v, const char *what, uint64_
 /* ================================================================================================
  * >>text                                         numbers and messages
  * ================================================================================================
- * Numbers are parsed and printed independently of the C locale of the program, which is not changed.
+ * Numbers are parsed and printed independently of the C locale of the program. The locale is not changed.
  */
-#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, with its terminator */
+#define VMAFGPU__TOKEN 128 /* bytes of the longest number or word, including the terminating zero */
 
 /* Like snprintf, but accepts a buffer of size 0. */
 VMAFGPU__FORMAT(3, 4)
@@ -3298,12 +3405,12 @@ static void vmafgpu__message(char *out, size_t size, const char *format, ...) {
     va_end(list);
 }
 
-/* Whether a sorts before b: ascending, NaN last. */
+/* Whether a sorts before b. The order is ascending, with NaN last. */
 static int vmafgpu__before(double a, double b) {
     return a < b || (a == a && b != b);
 }
 
-/* Moves numbers[at] down in a max-heap of `count` numbers. */
+/* Moves numbers[at] down to its place in a max-heap of `count` numbers. */
 static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -3320,7 +3427,7 @@ static void vmafgpu__sift(double *numbers, size_t at, size_t count) {
     }
 }
 
-/* Sorts in place. qsort() of the C library may allocate. */
+/* Sorts in place. qsort() of the C library is not used because it may allocate memory. */
 static void vmafgpu__sort(double *numbers, size_t count) {
     for (size_t i = count / 2; i > 0; i--)
         vmafgpu__sift(numbers, i - 1, count);
@@ -3348,7 +3455,7 @@ static const char *vmafgpu__skip_digits(const char *at, const char *end) {
     return at;
 }
 
-/* Copies the number at `begin` and returns its end; NULL if there is none or it is too long for the token. */
+/* Copies the number at `begin` and returns its end; NULL if there is no number, or if it is too long for the token. */
 static const char *vmafgpu__copy_number(const char *begin, const char *end, char token[VMAFGPU__TOKEN]) {
     const char *whole = begin;
     const char *at;
@@ -3385,12 +3492,12 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     return at;
 }
 
-/* Copies the token with the decimal point of the current locale, which may have several bytes. */
+/* Copies the token, using the decimal point of the current locale, which may have several bytes. */
 static void vmafgpu__localise(const char *token, char *out, size_t size) {
     char half[32];
     size_t point_size, used = 0;
 
-    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", the decimal point, "5" */
+    (void)snprintf(half, sizeof half, "%.1f", 0.5); /* "0", then the decimal point, then "5" */
     point_size = strlen(half);
     point_size = point_size > 2 ? point_size - 2 : 0;
     for (; *token != '\0' && used + point_size + 1 < size; token++) {
@@ -3408,7 +3515,8 @@ static double vmafgpu__convert_number(const char *text, int single, char **stop)
     return single ? (double)strtof(text, stop) : strtod(text, stop);
 }
 
-/* Parses a number. Converts it to the decimal point of the locale only if strtod() or strtof() stopped at the '.'. */
+/* Parses a number with strtod() or strtof(). If the function stops at the '.', the number is parsed again with the
+ * decimal point of the locale. */
 static const char *vmafgpu__parse_rounded(const char *begin, const char *end, int single, double *value) {
     char token[VMAFGPU__TOKEN];
     char local[VMAFGPU__TOKEN + 32];
@@ -3427,18 +3535,18 @@ static const char *vmafgpu__parse_rounded(const char *begin, const char *end, in
     return fabs(*value) <= DBL_MAX ? behind : NULL;
 }
 
-/* Returns the first character after the decimal number at `begin`; NULL if there is no number, or it is longer than 127
- * characters or too large for a double. */
+/* Returns the first character after the decimal number at `begin`. Returns NULL if there is no number, or if the number
+ * has more than 127 characters or is too large for a double. */
 static const char *vmafgpu__parse_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 0, value);
 }
 
-/* Like vmafgpu__parse_number(), but rounded once to float, as libvmaf reads the numbers of feature options. */
+/* Like vmafgpu__parse_number(), but rounds the number once to float, as libvmaf does for numbers in feature options. */
 static const char *vmafgpu__parse_float(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_rounded(begin, end, 1, value);
 }
 
-/* Prints "%g", always with '.' as the decimal point. */
+/* Prints a number as "%g" does, but always with '.' as the decimal point. */
 static void vmafgpu__print_number(char out[40], double value) {
     static const char plain[] = "0123456789+-einfa";
     char text[40];
@@ -3460,7 +3568,7 @@ static void vmafgpu__print_number(char out[40], double value) {
 
 #define VMAFGPU__FEATURE_LIMIT 64    /* as in libvmaf */
 #define VMAFGPU__KNOT_LIMIT    10    /* as in libvmaf */
-#define VMAFGPU__SVM_LIMIT     10000 /* column names have four digits for the number */
+#define VMAFGPU__SVM_LIMIT     10000 /* column names use four digits for the index of an SVM */
 
 /* Returns the only feature whose name contains `part`; -1 if there is none, -2 if there are several. */
 static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part) {
@@ -3472,8 +3580,8 @@ static int vmafgpu__feature_containing(const vmafgpu_svm *svm, const char *part)
     return found;
 }
 
-/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve, whether it is from a file or
- * from a caller; NULL if there is none. */
+/* Describes the first parameter of an SVM that would cause NaN scores or an invalid curve; NULL if there is none. The
+ * SVM may come from a file or from a caller. */
 static const char *vmafgpu__figures_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -3497,21 +3605,21 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>frames                                       access to the planes of the caller
  * ================================================================================================
- * Two-byte samples are little-endian words at any address. Packed planes have luma in the same form for all layouts:
- * bytes at 8 bits, otherwise words with the sample in the low bits.
+ * Two-byte samples are little-endian words and need not be aligned. Packed planes contain luma in the same form for all
+ * layouts: bytes at 8 bits, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64, /* number of columns of an inner loop; lines are padded to a multiple */
+    VMAFGPU__CHUNK = 64, /* number of columns in an inner loop; lines are padded to a multiple of this */
     VMAFGPU__MARGIN = 64 /* columns before and after a line, for border samples */
 };
 
-/* A packed plane, possibly in memory of the caller; nothing outside the samples is read. */
+/* A packed plane, possibly in memory of the caller. Memory outside the samples is not read. */
 typedef struct vmafgpu__view {
-    const uint8_t *data; /* row 0; NULL if there is no frame */
+    const uint8_t *data; /* address of row 0; NULL if there is no frame */
     ptrdiff_t pitch;     /* in bytes */
 } vmafgpu__view;
 
-/* Returns word x of a row, which may have an odd address. */
+/* Returns word x of a row. The row may start at an odd address. */
 static inline uint16_t vmafgpu__word(const uint8_t *row, int x) {
     uint16_t word;
     memcpy(&word, row + 2 * x, sizeof word);
@@ -3522,7 +3630,7 @@ static inline const void *vmafgpu__view_row(const vmafgpu__view *view, int y) {
     return view->data + y * view->pitch;
 }
 
-/* 16-bit words in memory of the backend, with padded rows. */
+/* A plane of 16-bit words in memory of the backend, with padded rows. */
 typedef struct vmafgpu__plane {
     uint16_t *data;
     ptrdiff_t stride; /* in samples */
@@ -3541,7 +3649,8 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Returns the chroma width. The last column or row of an odd size, which is half outside, is omitted as in libvmaf. */
+/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. It is
+ * omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -3566,7 +3675,8 @@ static ptrdiff_t vmafgpu__luma_pitch(const vmafgpu_config *c, const vmafgpu_fram
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Returns the pitch of u (0) or v (1). Without a pitch, rows are as long as in files, which round odd widths up. */
+/* Returns the pitch of u (0) or v (1). If the caller gives no pitch, rows are as long as in files, where odd widths are
+ * rounded up. */
 static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane) {
     const int interleaved = vmafgpu__is_interleaved(c), which = interleaved ? 0 : plane;
     const int wide = c->chroma == VMAFGPU_CHROMA_444 ? c->width : (c->width + 1) >> 1;
@@ -3574,7 +3684,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Returns row y of luma (0), u (1) or v (2); *step is the distance of its samples in bytes. */
+/* Returns row y of luma (0), u (1) or v (2). Stores the distance between its samples, in bytes, in *step. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -3583,14 +3693,15 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
     return (const uint8_t *)frame->data[which] + y * pitch + (interleaved ? (plane - 1) * c->bytes_per_sample : 0);
 }
 
-/* ---- buffers of the library in the form of the caller ---- */
+/* ---- buffers of the library, in the layout of the caller ---- */
 
-/* Layout of a frame in one block of memory: luma, followed by chroma. Rows are contiguous if their length is a multiple
- * of 16 bytes, so that file contents can be read, and frames copied, in one piece. Chroma includes the half sample of
- * odd sizes, as files do. */
+/* Layout of a frame in one block of memory: luma, followed by chroma. Rows have no gaps between them if their length is
+ * a multiple of 16 bytes, so that frames can be read from files, and copied, in one piece. In frames of odd size,
+ * chroma includes the samples that are half outside, as in files. */
 typedef struct vmafgpu__lent_layout {
-    int planes;                     /* of chroma: 2, or 1 if u and v are interleaved; 0 if it is not used */
-    size_t pitch[2], plane_size[2]; /* of luma, and of each chroma plane */
+    int planes;                     /* number of chroma planes: 2, or 1 if u and v are interleaved, or 0 if chroma is
+                                       not used */
+    size_t pitch[2], plane_size[2]; /* pitch and size of the luma plane, and of each chroma plane */
     size_t size;
 } vmafgpu__lent_layout;
 
@@ -3611,7 +3722,7 @@ static void vmafgpu__lay_lent(const vmafgpu_config *c, int with_chroma, vmafgpu_
     l->size = l->plane_size[0] + (size_t)l->planes * l->plane_size[1];
 }
 
-/* Returns the frame that starts at `memory`. */
+/* Returns the frame whose buffer starts at `memory`. */
 static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const unsigned char *memory, int with_chroma) {
     vmafgpu_frame frame;
     memset(&frame, 0, sizeof frame);
@@ -3626,7 +3737,7 @@ static vmafgpu_frame vmafgpu__lent_frame(const vmafgpu__lent_layout *l, const un
 
 /* ---- checking samples ---- */
 
-/* Returns the bitwise OR of w words. */
+/* Returns the bitwise OR of all w words. */
 static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     uint32_t all = 0;
     for (int x = 0; x < w; x++)
@@ -3634,17 +3745,17 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns the position of the lowest sample bit in words of the caller. */
+/* Returns the position of the lowest bit of a sample in words of the caller. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
 
-/* Returns the bits that must be 0 in words of the caller, or in packed words. */
+/* Returns a mask of the bits that must be 0 in words of the caller, or in packed words if `packed` is set. */
 static uint32_t vmafgpu__illegal_bits(const vmafgpu_config *c, int packed) {
     return 0xffffu & ~(((1u << c->bit_depth) - 1) << (packed ? 0 : vmafgpu__sample_shift(c)));
 }
 
-/* Fails with a message for the first illegal sample of row y of luma (0), u (1) or v (2). */
+/* Fails with a message that describes the first illegal sample in row y of luma (0), u (1) or v (2). */
 static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, const vmafgpu_frame *frame, int plane,
                                               int y) {
     static const char *const planes[3] = { "luma", "chroma u", "chroma v" };
@@ -3662,7 +3773,8 @@ static vmafgpu_result vmafgpu__illegal_sample(vmafgpu *v, const char *name, cons
 
 /* ---- import ---- */
 
-/* Shifts little-endian words right by `shift`. Returns nonzero if a word has bits outside `legal` (not shifted). */
+/* Shifts little-endian words right by `shift`. Returns nonzero if a word, before the shift, has bits outside the
+ * mask `legal`. */
 static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int w, int shift, uint32_t legal) {
     uint32_t illegal = 0;
     int x = 0;
@@ -3686,7 +3798,8 @@ static uint32_t vmafgpu__import_words(const uint8_t *source, uint16_t *row, int 
     return illegal;
 }
 
-/* Writes w luma samples in packed form; `row` may be `source`. Returns nonzero if a sample exceeds the bit depth. */
+/* Converts w luma samples to packed form. `row` may be equal to `source`. Returns nonzero if a sample exceeds the
+ * bit depth. */
 static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, const uint8_t *source, int w, void *row) {
     const int shift = packed ? 0 : vmafgpu__sample_shift(c);
     uint8_t *bytes = (uint8_t *)row;
@@ -3697,7 +3810,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0; /* the byte of a word that contains the sample */
+    const int at = shift ? 1 : 0; /* index of the byte in a word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -3709,8 +3822,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row of width w, with 0 beyond the width. Memory beyond the width may not belong
- * to the frame, so it is not read. */
+/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are set to 0 and not read, because their memory may not
+ * belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -3727,8 +3840,9 @@ static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, i
             chunk[i] = from[i];
 }
 
-/* Returns row y of luma (0), u (1) or v (2) in packed form: the row of the caller if it is packed and aligned,
- * otherwise `line`, whose size must be the width in words, rounded up to CHUNK. */
+/* Returns row y of luma (0), u (1) or v (2) in packed form. If the row of the caller is packed and aligned, its
+ * address is returned. Otherwise the row is converted into `line`, which must have space for the width in words,
+ * rounded up to CHUNK. */
 static VMAFGPU__UNUSED const void *vmafgpu__packed_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane,
                                                        int y, void *line) {
     int step;
@@ -3762,22 +3876,24 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>json                                         reader of JSON text
  * ================================================================================================
- * A reader of JSON text in memory. Nothing is copied: a value is a pointer to its first character, and reading advances
- * from pointer to pointer. The syntax of the whole text is checked once, before any value is used. */
+ * A reader of JSON text in memory. Nothing is copied: a value is represented by a pointer to its first character, and
+ * functions that read a value return a pointer to the text after it. The syntax of the whole text is checked once,
+ * before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* ensures that every count fits an int and every size a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit: ensures that every count fits an int and every size a size_t */
 
 typedef struct vmafgpu__json {
-    const char *name; /* of the model, for messages */
-    int part;         /* index in a collection; -1 outside a collection */
+    const char *name; /* name of the model, for messages */
+    int part;         /* index of the model in a collection; -1 if there is no collection */
     const char *begin, *end;
     char *error;
     size_t error_size;
     vmafgpu_result result;
 } vmafgpu__json;
 
-/* Iterator over an array or object. At the end `at` points behind it; after a failure it is NULL. */
+/* Iterator over an array or object. `at` is the reading position. At the end it points to the text after the array or
+ * object; after a failure it is NULL. */
 typedef struct vmafgpu__json_list {
     const char *at;
     const char *key, *value;
@@ -3788,7 +3904,7 @@ typedef struct vmafgpu__json_list {
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...)
     VMAFGPU__FORMAT(3, 4);
 
-/* Stores the first failure and returns NULL. */
+/* Stores the failure unless there was an earlier one. Returns NULL. */
 static const char *vmafgpu__json_fail(vmafgpu__json *json, const char *at, const char *format, ...) {
     char what[200];
     char part[32] = "";
@@ -3821,7 +3937,7 @@ static int vmafgpu__hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns the 16 bits of "\uXXXX", or -1. */
+/* Returns the 16-bit value of "\uXXXX", or -1 if it is invalid. */
 static long vmafgpu__json_unit(const char *at, const char *end) {
     long unit = 0;
     int i;
@@ -3838,7 +3954,7 @@ static long vmafgpu__json_unit(const char *at, const char *end) {
     return unit;
 }
 
-/* Decodes the escape sequence at `at`. Returns its size; 0 if it is invalid. */
+/* Decodes the escape sequence at `at`. Returns the length of the sequence; 0 if it is invalid. */
 static int vmafgpu__json_escape(const char *at, const char *end, unsigned long *character) {
     static const char names[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -3883,7 +3999,8 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "string has no closing quote");
 }
 
-/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8. Returns 0 and stays at the closing quote. */
+/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8, and returns their number. At the closing quote,
+ * returns 0 and does not advance. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
     int size, i;
@@ -3959,8 +4076,8 @@ static void vmafgpu__json_walk(vmafgpu__json_list *list, const char *at) {
     list->close = *at == '{' ? '}' : ']';
 }
 
-/* Moves to the next item. Returns 1 and sets value and, for objects, key; the caller must then move list->at behind the
- * value. Returns 0 at the end and after a failure. */
+/* Moves to the next item. If there is one, returns 1 and sets list->value and, for objects, list->key; the caller must
+ * then set list->at to the end of the value. Otherwise, or after a failure, returns 0. */
 static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     const char *at = list->at == NULL ? NULL : vmafgpu__json_space(json, list->at);
 
@@ -4003,7 +4120,7 @@ static int vmafgpu__json_next(vmafgpu__json *json, vmafgpu__json_list *list) {
     return 1;
 }
 
-/* Skips a value of any type. This function checks the syntax of the text. */
+/* Skips a value of any type, and checks its syntax. The syntax of the whole text is checked with this function. */
 static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int depth) {
     static const char *const words[3] = { "true", "false", "null" };
     double number;
@@ -4031,8 +4148,8 @@ static const char *vmafgpu__json_skip(vmafgpu__json *json, const char *at, int d
     return vmafgpu__json_number(json, at, 0, &number);
 }
 
-/* Finds the values of known keys in an object; a value is NULL if the key is absent or null. Returns the end of the
- * object, or NULL after a failure. */
+/* Finds the values of the given keys in an object. A value is set to NULL if its key is absent or null. Returns the end
+ * of the object, or NULL after a failure. */
 static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const char *const *keys, int count,
                                       const char **values) {
     vmafgpu__json_list list;
@@ -4056,7 +4173,7 @@ static const char *vmafgpu__json_find(vmafgpu__json *json, const char *at, const
     return list.at;
 }
 
-/* Reads an array of at most `limit` numbers. Returns their count, or -1. */
+/* Reads an array of at most `limit` numbers. Returns the number of elements, or -1 on failure. */
 static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char *key, double *out, int limit) {
     vmafgpu__json_list list;
 
@@ -4082,14 +4199,14 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
 /* ================================================================================================
  * >>model reader                                 from JSON to a model
  * ================================================================================================
- * The same code builds the model three times. The first pass writes nothing and counts bytes and support vectors. The
- * second pass finds equal support vectors with a temporary pool, which determines the number of rows. The third pass
- * fills the single block of memory. */
+ * The same code builds the model in three passes. The first pass writes nothing; it counts bytes and support vectors.
+ * The second pass finds equal support vectors with the help of a temporary pool, and so determines the number of rows.
+ * The third pass fills the single block of memory. */
 
-/* Distinct support vectors, found by hash. Without `rows` the pool only counts. */
+/* A set of distinct support vectors, implemented as a hash table. If `rows` is NULL, the pool only counts vectors. */
 typedef struct vmafgpu__pool {
     double *rows;
-    uint16_t *slots; /* row + 1; 0 if free */
+    uint16_t *slots; /* index of the row plus 1; 0 if the slot is free */
     size_t slot_count;
     int width, count, capacity;
 } vmafgpu__pool;
@@ -4099,13 +4216,13 @@ typedef struct vmafgpu__builder {
     vmafgpu__carver arena;
     vmafgpu__pool pool;
     const char *root;   /* the outermost object */
-    const char *single; /* the model_dict if the file is not a collection */
+    const char *single; /* the value of model_dict, if the file contains a single model */
     int parts;
 } vmafgpu__builder;
 
 #define VMAFGPU__ROW_LIMIT 65535
 
-/* Allocates memory that is aligned for numbers and pointers. */
+/* Allocates memory from the arena, aligned for numbers and pointers. */
 static void *vmafgpu__arena_take(vmafgpu__carver *arena, uint64_t size) {
     return vmafgpu__carve_aligned(arena, size, 16);
 }
@@ -4116,7 +4233,7 @@ static void vmafgpu__arena_put(vmafgpu__carver *arena, const char *bytes, size_t
     arena->used += size;
 }
 
-/* Returns the address of the next byte that is written. */
+/* Returns the address that the next byte is written to. */
 static const char *vmafgpu__arena_here(const vmafgpu__carver *arena) {
     return arena->base == NULL ? NULL : (const char *)arena->base + arena->used;
 }
@@ -4144,7 +4261,7 @@ static size_t vmafgpu__pool_slot(const vmafgpu__pool *pool, const double *row) {
     return (size_t)(hash ^ (hash >> 32)) & (pool->slot_count - 1);
 }
 
-/* Returns the index of the row with these values, which is added if it is new; -1 if the pool is full. */
+/* Returns the index of the row with these values. If there is none, adds the row. Returns -1 if the pool is full. */
 static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     size_t slot, size = (size_t)pool->width * sizeof *row;
 
@@ -4165,7 +4282,7 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     return pool->count++;
 }
 
-/* Converts the counting pool to a real one. */
+/* Allocates the rows of a pool that has only counted so far. */
 static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
     size_t rows_size;
 
@@ -4183,14 +4300,15 @@ static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allo
     return 1;
 }
 
-/* Appends the characters of a checked string, unterminated. Refuses zero bytes and characters in `forbidden`. */
+/* Appends the characters of a checked string, without a terminating zero. Refuses zero bytes and the characters in
+ * `forbidden`. */
 static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const char *key, const char *forbidden) {
     const char *at = string + 1;
     char bytes[4];
     int size;
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
-        if (strchr(forbidden, bytes[0]) != NULL) { /* also matches a zero byte */
+        if (strchr(forbidden, bytes[0]) != NULL) { /* also finds a zero byte: the terminator */
             vmafgpu__json_fail(&b->json, at, "key '%s' contains a character that is not allowed", key);
             return 0;
         }
@@ -4208,7 +4326,7 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
         vmafgpu__json_fail(&b->json, at, "key '%s' is not an array of strings", key);
         return 0;
     }
-    /* the maximum, half a kilobyte, is simpler than a count */
+    /* always allocates the maximum, half a kilobyte, which is simpler than counting first */
     names = (const char **)vmafgpu__arena_take(&b->arena, VMAFGPU__FEATURE_LIMIT * sizeof *names);
     vmafgpu__json_walk(&list, at);
     while (vmafgpu__json_next(&b->json, &list)) {
@@ -4237,7 +4355,8 @@ static int vmafgpu__read_names(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* Appends one option as "name=value": numbers in the normalised form of libvmaf, booleans and strings unchanged. */
+/* Appends one option as "name=value". Numbers are written in the normalised form of libvmaf; booleans and strings are
+ * unchanged. */
 static int vmafgpu__put_option(vmafgpu__builder *b, const vmafgpu__json_list *item) {
     static const char key[] = "feature_opts_dicts";
     const char *value = item->value;
@@ -4325,7 +4444,8 @@ static int vmafgpu__read_options(vmafgpu__builder *b, const char *at, vmafgpu_sv
     return b->json.result == VMAFGPU_OK;
 }
 
-/* Reads the parameters of the linear rescaling; neutral if absent, which is allowed without rescaling. */
+/* Reads the parameters of the linear rescaling. If the key is absent, they are set to `neutral`; this is allowed only
+ * if the model does not rescale. */
 static const double *vmafgpu__read_scale(vmafgpu__builder *b, const char *at, const char *key, double neutral,
                                          const vmafgpu_svm *svm) {
     double numbers[1 + VMAFGPU__FEATURE_LIMIT];
@@ -4392,7 +4512,7 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* Lists the keys of an object once, for both the indices of their values and their names. */
+/* List the keys of an object once, to define both the indices of their values and their names. */
 #define VMAFGPU__KEY_ID(id, key)   id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
@@ -4427,7 +4547,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
     }
-    for (i = 0; i < 2; i++) { /* strings in model files of libvmaf, unlike "enabled" */
+    for (i = 0; i < 2; i++) { /* in model files of libvmaf these two are strings, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
@@ -4458,8 +4578,8 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
 /* ================================================================================================
  * >>svm reader                                   libsvm text in a model file
  * ================================================================================================ */
-/* Copies the next word of the current line of the text inside a checked string. Returns its length, 0 at the end of the
- * line, -1 if it does not fit. */
+/* Copies the next word of the current line. The text of the SVM is inside a checked string. Returns the length of the
+ * word, 0 at the end of the line, or -1 if the word is too long. */
 static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char word[VMAFGPU__TOKEN]) {
     int length = 0;
 
@@ -4483,7 +4603,7 @@ static int vmafgpu__svm_word(const vmafgpu__json *json, const char **at, char wo
     return length;
 }
 
-/* Skips the end of the line and the white space and empty lines that follow; returns 0 at the end of the text. */
+/* Skips the end of the line, and any white space and empty lines after it. Returns 0 at the end of the text. */
 static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     const char *behind = *at;
     char bytes[4];
@@ -4493,7 +4613,7 @@ static int vmafgpu__svm_line(const vmafgpu__json *json, const char **at) {
     return **at != '"';
 }
 
-/* Parses a word that consists of a number only. */
+/* Parses a word that must consist of a number only. */
 static int vmafgpu__svm_number(const char *begin, const char *end, double *value) {
     return vmafgpu__parse_number(begin, end, value) == end && end > begin;
 }
@@ -4505,12 +4625,12 @@ enum {
     VMAFGPU__SVM_CLASSES,
     VMAFGPU__SVM_TOTAL,
     VMAFGPU__SVM_RHO,
-    VMAFGPU__SVM_NEEDED, /* the number of required words, those above */
+    VMAFGPU__SVM_NEEDED, /* number of required words, which are all those above */
     VMAFGPU__SVM_LABEL = 10,
     VMAFGPU__SVM_WORDS = 12
 };
 
-/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL. */
+/* Reads the header of a libsvm model. Returns the line of the first support vector, or NULL on failure. */
 static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at, vmafgpu_svm *svm) {
     static const char *const words[VMAFGPU__SVM_WORDS] = { "svm_type", "kernel_type", "gamma",  "nr_class",
                                                            "total_sv", "rho",         "degree", "coef0",
@@ -4548,7 +4668,8 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
             return vmafgpu__json_fail(json, at, "key 'model' has no %s in its header", words[i]);
     if (numbers[VMAFGPU__SVM_CLASSES] < 2 || numbers[VMAFGPU__SVM_CLASSES] > 2)
         return vmafgpu__json_fail(json, at, "key 'model' has an unsupported nr_class; use 2");
-    /* a support vector has at least two characters, so the size of the text limits the count before it is used */
+    /* The text has at least two characters per support vector. Checking this prevents allocations for more vectors than
+     * the text can contain. */
     if (!(numbers[VMAFGPU__SVM_TOTAL] >= 1) || numbers[VMAFGPU__SVM_TOTAL] > (double)(json->end - at))
         return vmafgpu__json_fail(
             json, at, "key 'model' has a total_sv out of range; use 1 or more, and not more than the text has");
@@ -4560,7 +4681,7 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* Reads "coefficient index:value index:value ...". Indices ascend from 1; omitted values are 0. */
+/* Reads a line "coefficient index:value index:value ...". Indices must ascend from 1 on; omitted values are 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -4638,7 +4759,7 @@ static int vmafgpu__read_svm(vmafgpu__builder *b, const char *at, vmafgpu_svm *s
     return 1;
 }
 
-/* Returns the position of the value in the list of allowed words; fails and returns -1 if it is not one of them. */
+/* Returns the index of the value in the list of allowed words. If it is not one of them, fails and returns -1. */
 static int vmafgpu__read_word(vmafgpu__json *json, const char *at, const char *key, const char *const *words,
                               int count) {
     char list[120] = "";
@@ -4676,7 +4797,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
     return 1;
 }
 
-/* The first four keys are always required, slopes and intercepts only with rescaling. */
+/* The first four keys are always required, slopes and intercepts only if the model rescales. */
 /* clang-format off */
 #define VMAFGPU__DICT_KEYS(X) \
     X(VMAFGPU__KEY_TYPE, "model_type") X(VMAFGPU__KEY_NORM, "norm_type") X(VMAFGPU__KEY_FEATURES, "feature_names") \
@@ -4736,7 +4857,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return fault == NULL;
 }
 
-/* Moves to the next part of a collection. Its keys are "0", "1", ... and may be mixed with others. */
+/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may be between them. */
 static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
     char key[16];
 
@@ -4749,7 +4870,7 @@ static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *l
     return NULL;
 }
 
-/* Checks the whole text and determines whether it contains one model or a collection. */
+/* Checks the whole text and determines whether it contains a single model or a collection. */
 static int vmafgpu__read_root(vmafgpu__builder *b) {
     static const char *const keys[] = { "model_dict", "0" };
     vmafgpu__json *json = &b->json;
@@ -4759,7 +4880,7 @@ static int vmafgpu__read_root(vmafgpu__builder *b) {
 
     b->root = json->begin;
     if (json->end - b->root >= 3 && memcmp(b->root, "\xef\xbb\xbf", 3) == 0)
-        b->root += 3; /* UTF-8 byte order mark, which some editors write */
+        b->root += 3; /* skips the UTF-8 byte order mark that some editors write */
     b->root = vmafgpu__json_space(json, b->root);
     if (b->root == json->end || *b->root != '{') {
         vmafgpu__json_fail(json, b->root, "text is not a JSON object");
@@ -4805,7 +4926,7 @@ static int vmafgpu__read_part(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return vmafgpu__read_dict(b, dict, svm);
 }
 
-/* Runs one of the three passes. Only the last one produces a result, at the start of the block. */
+/* Runs one of the three passes. Only the last pass produces a result, at the start of the block of memory. */
 static int vmafgpu__build(vmafgpu__builder *b) {
     vmafgpu_model *model;
     vmafgpu__keeper *keeper;
@@ -4867,7 +4988,8 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* succeeds as before; now chroma features and parameters are also checked */
+    (void)vmafgpu__build(b); /* succeeds like the earlier passes, except that it also checks chroma features and
+                                parameters */
     return b->json.result;
 }
 
@@ -4943,7 +5065,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 /* ================================================================================================
  * >>models                                       built-in models and prediction
  * ================================================================================================
- * The order of operations is that of libvmaf, so that predictions are equal to the last bit. */
+ * Operations are in the same order as in libvmaf, so that predictions are equal to the last bit. */
 
 #ifndef VMAFGPU_NO_MODELS
 
@@ -4955,7 +5077,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i) {
     int k;
 
-    for (k = 0; k <= i; k++) /* an entry without a name ends the table */
+    for (k = 0; k <= i; k++) /* a table may end with an entry without a name */
         if (vmafgpu__embedded_models[k].name == NULL)
             return NULL;
     return i < 0 ? NULL : &vmafgpu__embedded_models[i];
@@ -4980,7 +5102,7 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name) {
     return model;
 }
 
-/* Describes the first error in one SVM of a struct that a caller may have filled; NULL if it is valid. */
+/* Describes the first error in an SVM whose struct may have been filled by a caller; NULL if the SVM is valid. */
 static const char *vmafgpu__svm_fault(const vmafgpu_svm *svm) {
     int i;
 
@@ -5027,7 +5149,7 @@ static int vmafgpu__model_check(const vmafgpu_model *m, char *error, size_t size
     return 1;
 }
 
-/* Outputs of a collection after the scores of its parts, in this order. */
+/* Outputs of a collection, in this order; they follow the scores of its parts. */
 enum { VMAFGPU__BAGGING, VMAFGPU__STDDEV, VMAFGPU__CI_LOW, VMAFGPU__CI_HIGH, VMAFGPU__COLLECTION_OUTPUTS };
 
 static int vmafgpu__model_outputs(const vmafgpu_model *m) {
@@ -5048,7 +5170,8 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
         vmafgpu__message(out, size, "%s", "");
 }
 
-/* Returns the number of doubles that vmafgpu__model_predict() needs: inputs, and the raw scores of a collection. */
+/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch: inputs, and raw scores of the parts of
+ * a collection. */
 static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
@@ -5057,8 +5180,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* Corrects the chroma feature. If chroma is undistorted (exactly 0), the feature is derived from adm3 of luma. As in
- * libvmaf, both values are recovered from the normalised inputs. */
+/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), it is computed from adm3 of luma
+ * instead. As in libvmaf, both values are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -5078,7 +5201,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* Returns the score before transform and clip. x: memory for the feature vector. */
+/* Returns the score before transform and clip. x: scratch memory for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
     double sum = 0;
     int i, k;
@@ -5108,7 +5231,8 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
     return svm->rescale ? (sum - svm->intercepts[0]) / svm->slopes[0] : sum;
 }
 
-/* Interpolates linearly between the knots. The first and the last segment extend beyond the knots. */
+/* Interpolates linearly between the knots. The first and the last segment also apply beyond the first and the
+ * last knot. */
 static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     double y = 0;
     int i, segments = svm->knot_count - 1;
@@ -5135,10 +5259,10 @@ static double vmafgpu__bend(const vmafgpu_svm *svm, double x) {
     return y;
 }
 
-/* Whether the score transform is applied. */
+/* Whether to apply the score transform: as the model specifies, always, or never. */
 typedef enum vmafgpu__transform { VMAFGPU__AS_MODEL, VMAFGPU__TRANSFORMED, VMAFGPU__UNTRANSFORMED } vmafgpu__transform;
 
-/* Applies transform and clip. */
+/* Applies the transform and the clip of the model to a score. */
 static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform,
                                   double score) {
     if (svm->has_transform &&
@@ -5167,7 +5291,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Returns a percentile of sorted scores, interpolated linearly between ranks. */
+/* Returns a percentile of sorted scores. Between ranks, it is interpolated linearly. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5175,7 +5299,7 @@ static double vmafgpu__sorted_percentile(const double *scores, int count, double
     return low == high ? scores[low] : scores[low] * ((double)high - rank) + scores[high] * (rank - (double)low);
 }
 
-/* Computes the four outputs of a collection from its raw scores, which are sorted in place. */
+/* Computes the four outputs of a collection from the raw scores of its parts. The raw scores are sorted in place. */
 static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu__transform transform, double *raw,
                                int count, double *out) {
     const double delta = 0.01;
@@ -5193,15 +5317,15 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
     above = vmafgpu__svm_finish(svm, disable_clip, transform, mean + delta);
     below = vmafgpu__svm_finish(svm, disable_clip, transform, mean - delta);
     out[VMAFGPU__BAGGING] = vmafgpu__svm_finish(svm, disable_clip, transform, mean);
-    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* scaled by the slope of the transform */
+    out[VMAFGPU__STDDEV] = deviation * ((above - below) / (2.0 * delta)); /* multiplied by the slope of the transform */
     out[VMAFGPU__CI_LOW] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 2.5));
     out[VMAFGPU__CI_HIGH] =
         vmafgpu__svm_finish(svm, disable_clip, transform, vmafgpu__sorted_percentile(raw, count, 97.5));
 }
 
-/* Predicts one frame. columns: for each SVM in order, the indices of its features in `row`. scratch: space for
- * vmafgpu__model_scratch(m) doubles; out: vmafgpu__model_outputs(m) doubles. */
+/* Predicts the scores of one frame. columns: for each SVM in order, the indices of its features in `row`. scratch:
+ * memory for vmafgpu__model_scratch(m) doubles. out: receives vmafgpu__model_outputs(m) doubles. */
 static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
                                    const double *row, const int *columns, double *scratch, double *out) {
     double *x = scratch + (m->svm_count - 1);
@@ -5222,10 +5346,10 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
 /* ================================================================================================
  * >>features                                     extractors: options, columns, names
  * ================================================================================================
- * Each feature has a chapter. It contains the options, the sums that they request from the backends, plain C code for
- * these sums, and their conversion to columns. The floating-point arithmetic from sums to columns follows libvmaf
- * operation by operation, because its order and its roundings to float determine the result. Only >>table lists the
- * features.
+ * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
+ * backends, plain C code that computes these sums, and their conversion to columns. This conversion uses the same
+ * floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
+ * result. The list of features is only in >>table.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -5236,41 +5360,42 @@ typedef enum vmafgpu__option_type {
 } vmafgpu__option_type;
 
 typedef struct vmafgpu__option {
-    const char *name, *alias; /* alias NULL: never part of column names */
+    const char *name, *alias; /* if alias is NULL, the option is never part of column names */
     vmafgpu__option_type type;
-    double standard, min, max; /* `standard`: default; for a word its index in `words` */
-    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted
-                                             here and plan() refuses them, unless another option overrides them */
+    double standard, min, max; /* `standard` is the default; for words, it is an index in `words` */
+    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted here, but
+                                  plan() refuses them unless another option overrides them */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
-    int debug;              /* exists only with the option debug or an equivalent one */
-    int turn;               /* when libvmaf first writes the column, which determines its position in reports: 0 with
-                                             the first frame, 1 with the second, 2 at the end */
-    int bare;               /* options are never added to the name */
+    int debug;              /* the column exists only with the option debug or an equivalent option */
+    int turn;               /* time at which libvmaf first writes the column, which determines its position in
+                               reports: 0 with the first frame, 1 with the second frame, 2 at the end */
+    int bare;               /* options are never added to the name of the column */
 } vmafgpu__column;
 
-/* A feature lists its options once as X(id, option), in the alphabetical order in which names contain them. These
- * macros expand the list to ids and to rows. */
+/* A feature lists its options once, as X(id, option). Options are in alphabetical order, which is also their order in
+ * column names. These macros expand the list to ids and to rows of the table. */
 #define VMAFGPU__OPTION_ID(id, name, alias, type, standard, low, high, words) id,
 #define VMAFGPU__OPTION_ROW(id, name, alias, type, standard, low, high, words) \
     { name, alias, type, standard, low, high, words },
 #define VMAFGPU__LAST_OPTION { NULL, NULL, VMAFGPU__FLAG, 0, 0, 0, NULL }
 
-/* Functions of a feature with columns that depend on other frames. */
+/* Functions of a feature whose columns depend on other frames. */
 typedef struct vmafgpu__temporal {
-    /* Returns the value that represents the frame at that position. */
+    /* Returns the value that temporal_state stores for the frame at this position. */
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position);
-    /* Whether the columns of the next position can be emitted. ended: no more frames will follow. */
+    /* Whether the columns of the next position can be emitted. `ended` is set if no more frames will follow. */
     int (*is_ready)(const vmafgpu__extractor *e, const vmafgpu__temporal_state *temporal_state, int ended);
-    /* Emits these columns. row NULL: discards them. */
+    /* Emits the columns of the next position. If `row` is NULL, they are discarded. */
     void (*emit)(const vmafgpu__extractor *e, vmafgpu__temporal_state *temporal_state, double *row);
 } vmafgpu__temporal;
 
-/* Chapters with code for each instruction set, as X(name, NAME): vmafgpu__<name>_functions is the type of the function
- * table, VMAFGPU__<NAME>_LEVEL the address of such a table, or NULL if the chapter is compiled out. */
+/* Chapters with code for each instruction set, as X(name, NAME). vmafgpu__<name>_functions is the type of their table
+ * of functions. VMAFGPU__<NAME>_LEVEL is the address of the table for one instruction set, or NULL if the chapter is
+ * compiled out. */
 /* clang-format off */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
     X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) \
@@ -5284,40 +5409,46 @@ typedef struct vmafgpu__temporal {
 
 typedef struct vmafgpu__cpu_functions {
     const char *name;
-    unsigned mask_bit; /* of config.cpumask */
+    unsigned mask_bit; /* bit of config.cpumask */
     VMAFGPU__LEVEL_CHAPTERS(VMAFGPU__LEVEL_MEMBER)
-    /* Returns the bitwise OR of w words. */
+    /* Returns the bitwise OR of all w words. */
     uint32_t (*or_words)(const uint8_t *words, int w);
 } vmafgpu__cpu_functions;
 
-/* CPU functions of a feature, which is processed in pieces (see >>chains) or as a whole. Unused functions are NULL. */
+/* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
+ * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For pieces: bytes of scratch memory per thread and per workspace, for `together` distorted pictures at once. */
+    /* For features in pieces: return the bytes of scratch memory per thread, and per workspace, if up to `together`
+     * distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
-    /* Adds the sums of another thread. */
+    /* Adds the sums of another thread to those in `to`. */
     void (*add)(const vmafgpu *v, vmafgpu__sums *to, const vmafgpu__sums *sums);
-    /* Allocates memory and fills tables when a context opens; NULL if there is nothing to do. */
+    /* Allocates memory and fills tables when a context is opened. NULL if neither is needed. */
     vmafgpu_result (*open)(vmafgpu *v);
-    /* For whole-frame features: writes results to the sums of the first thread. `member` has the luma of the pair. */
+    /* For whole-frame features: writes the results to the sums of the first thread. `member` contains the luma
+     * of the pair. */
     vmafgpu_result (*score)(vmafgpu *v, const vmafgpu__cpu *member, const vmafgpu_frame *reference,
                             const vmafgpu_frame *distorted, vmafgpu__sums *sums);
-    /* Frees the memory of open(). */
+    /* Frees the memory that open() allocated. */
     void (*close)(vmafgpu *v);
 } vmafgpu__cpu_feature;
 
-/* A pair in the form in which standalone features receive it. */
+/* A pair in the form that standalone features receive. */
 typedef struct vmafgpu__pair_view {
-    const vmafgpu_frame *frame[2]; /* reference, distorted; distorted NULL: only the reference is stored */
-    vmafgpu__view luma[2];         /* packed, unlike the luma of the frames: see vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous; /* the reference before this one, for a detached pair; or NULL */
-    int64_t position;              /* in the clip, seeds included */
-    int history;                   /* frames immediately before this one that `state` has processed, up to 2 */
-    int detached;                  /* `state` does not change */
+    const vmafgpu_frame *frame[2]; /* reference, distorted; if distorted is NULL, only the reference is stored in
+                                      `state` */
+    vmafgpu__view luma[2];         /* luma in packed form, which the luma of `frame` may not have; see
+                                      vmafgpu__pair_view_row() */
+    const vmafgpu_frame *previous; /* for a detached pair: the reference before this one, or NULL */
+    int64_t position;              /* position in the clip, seeds included */
+    int history;                   /* number of frames directly before this one that `state` contains, at most 2 */
+    int detached;                  /* 1 if `state` must not change */
     const struct vmafgpu__cpu_functions *functions;
 } vmafgpu__pair_view;
 
-/* Values for the whole clip: names without suffixes, terminated by NULL; functions that accumulate and return them. */
+/* Values for the whole clip: their names without suffixes, terminated by NULL, and the functions that accumulate and
+ * return the values. */
 typedef struct vmafgpu__aggregates {
     const char *const *names;
     int (*are_wanted)(const vmafgpu__extractor *e);
@@ -5325,25 +5456,29 @@ typedef struct vmafgpu__aggregates {
     double (*value)(const vmafgpu *v, const vmafgpu__extractor *e, int index);
 } vmafgpu__aggregates;
 
-/* A standalone feature: it produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
- * extractors are computed one after the other, each by all threads together. For a GPU, see vmafgpu__gpu_measured. */
+/* A standalone feature. It produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
+ * extractors are computed one after the other, each by all threads together. The GPU functions are in
+ * vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
-    int values;      /* maximum number of values that it produces */
-    int every_pair;  /* also computed for pairs that config.subsample skips */
-    int every_frame; /* also computed for references without a distorted frame */
-    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* bytes; NULL if none */
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes, shared; may be NULL */
+    int values;      /* maximum number of values */
+    int every_pair;  /* 1 if also computed for pairs that config.subsample skips */
+    int every_frame; /* 1 if also computed for references without a distorted frame */
+    uint64_t (*state)(const vmafgpu *v, const vmafgpu__extractor *e);   /* returns the size of the state in bytes;
+                                                                           NULL if there is no state */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the size of the shared scratch
+                                                                           memory in bytes; may be NULL */
     vmafgpu_result (*prepare)(vmafgpu *v, vmafgpu__extractor *e);       /* initialises the state; may be NULL */
     vmafgpu_result (*measure)(vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__pair_view *pair, void *scratch,
                               vmafgpu__value *out);
     const vmafgpu__aggregates *aggregates; /* NULL if there are none */
-    /* Stores in the state what the next pair needs from both pictures of this accepted pair. It is called for every
-     * pair in order, also those that config.subsample skips; there are no seeds. NULL if nothing is stored. */
+    /* Stores in the state whatever the next pair needs from the two pictures of this accepted pair. This function is
+     * called for every pair in order, including pairs that config.subsample skips, but not for seeds. NULL if nothing
+     * is stored. */
     void (*keep)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__view *luma);
 } vmafgpu__measure;
 
-/* Returns row y of a plane of the reference (0) or the distorted frame (1), like vmafgpu__packed_row(). After a GPU
- * failure luma may be in a plane of the library that does not have the layout of the config. */
+/* Returns row y of a plane of the reference (0) or of the distorted frame (1), like vmafgpu__packed_row(). After a GPU
+ * failure, luma may be in a plane of the library, whose layout differs from that of the config. */
 static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair,
                                                           int which, int plane, int y, void *line) {
     if (plane)
@@ -5352,7 +5487,7 @@ static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *
     return c->bit_depth > 8 && ((uintptr_t)row & 1) ? memcpy(line, row, (size_t)c->width * 2) : row;
 }
 
-/* CPU functions of standalone features, which have no pieces and no backend state. */
+/* CPU functions of standalone features, which are not processed in pieces and have no backend state. */
 static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
     VMAFGPU__SET(scratch, NULL), VMAFGPU__SET(space, NULL), VMAFGPU__SET(add, NULL),
     VMAFGPU__SET(open, NULL),    VMAFGPU__SET(score, NULL), VMAFGPU__SET(close, NULL),
@@ -5360,30 +5495,34 @@ static const VMAFGPU__UNUSED vmafgpu__cpu_feature vmafgpu__measured_cpu = {
 
 struct vmafgpu__feature {
     const char *name;        /* name for config.features[].name */
-    const char *left_out_by; /* the switch that removed the feature, but not its columns; or NULL */
+    const char *left_out_by; /* the switch that removed the code of the feature but kept its columns; NULL if the
+                                code is present */
     const vmafgpu__column *columns;
     const vmafgpu__option *options;
     int debug_option; /* index of the option that adds columns */
     int needs_chroma;
-    /* Adds the required sums to the plan. Refuses unsupported options and pictures that are too small. */
+    /* Adds the required sums to the plan of the context. Refuses unsupported options and pictures that are too
+     * small. */
     vmafgpu_result (*plan)(vmafgpu *v, vmafgpu__extractor *e);
-    /* Computes the columns that do not depend on other frames. */
+    /* Computes those columns that do not depend on other frames. */
     void (*finish)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums, int64_t position,
                    double *out);
-    const vmafgpu__temporal *temporal; /* NULL if all columns depend on this frame only */
+    const vmafgpu__temporal *temporal; /* NULL if no column depends on other frames */
     const vmafgpu__cpu_feature *cpu;
-    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports it */
-    const vmafgpu__measure *measure;        /* NULL if it is not standalone */
-    /* Whether a column exists. NULL: columns without `debug` always exist, the others with the debug option. */
+    const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports the feature */
+    const vmafgpu__measure *measure;        /* NULL unless the feature is standalone */
+    /* Whether a column exists. If NULL, columns with `debug` exist only with the debug option; all others always
+     * exist. */
     int (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
-/* A feature that was compiled out. Models and configs that use it get an error message. */
+/* Table entry of a feature that was compiled out. Models and configs that use the feature get an error message. */
 #define VMAFGPU__LEFT_OUT(name, by, columns) { name, by, columns, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
-/* plan() of features that support some bit depths only. At other depths libvmaf fails, or reads bytes as samples. */
+/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails, or treats each byte
+ * as a sample. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
@@ -5405,7 +5544,8 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Parses the value of an option. As in libvmaf, it is rounded to float and to six digits, and "-0" is refused. */
+/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six digits, and "-0"
+ * is refused. */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
@@ -5414,18 +5554,18 @@ static int vmafgpu__parse_option(const char *value, const char *end, double *num
     return strcmp(text, "-0") != 0 && vmafgpu__parse_number(text, text + strlen(text), number) != NULL;
 }
 
-/* One option in its written form, "name=value" or "feature.name=value". */
+/* One option as text: "name=value" or "feature.name=value". */
 typedef struct vmafgpu__setting {
-    const char *feature, *feature_end; /* empty if there is no feature */
+    const char *feature, *feature_end; /* empty if the text does not name a feature */
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Returns the number of characters of begin..end to show in a message. */
+/* Returns how many characters of begin..end are shown in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
 
-/* Parses the next setting of *text; settings are separated by colons. */
+/* Parses the next setting in *text. Settings are separated by colons. */
 static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int with_feature, vmafgpu__setting *out) {
     const char *begin = *text;
     out->end = begin + strcspn(begin, ":");
@@ -5445,7 +5585,7 @@ static vmafgpu_result vmafgpu__next_setting(vmafgpu *v, const char **text, int w
     return VMAFGPU_OK;
 }
 
-/* Returns the index of a word in a list separated by commas; -1 if it is not in the list. */
+/* Returns the index of a word in a list separated by commas; -1 if the list does not contain the word. */
 static int vmafgpu__find_word(const char *words, const char *begin, const char *end) {
     for (int i = 0;; i++) {
         const char *comma = words + strcspn(words, ",");
@@ -5464,7 +5604,7 @@ static const char *vmafgpu__nth_word(const char *words, int n, int *length) {
     return words;
 }
 
-/* Whether a word is short enough and has only characters that are allowed in column names. */
+/* Whether a word is short enough and contains only characters that column names may contain. */
 static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size) {
     const char *at = word;
     while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') ||
@@ -5473,7 +5613,7 @@ static int vmafgpu__is_plain_word(const char *word, const char *end, size_t size
     return at == end && (size_t)(end - word) < size;
 }
 
-/* Sets an option of an extractor. said: the caller has already warned about unknown names. */
+/* Sets an option of an extractor. If `said` is set, the caller has already warned about unknown names. */
 static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, const vmafgpu__setting *setting,
                                           int said) {
     const vmafgpu__feature *feature = e->feature;
@@ -5535,9 +5675,10 @@ static vmafgpu_result vmafgpu__set_option(vmafgpu *v, vmafgpu__extractor *e, con
     return VMAFGPU_OK;
 }
 
-/* Applies "name=value:...", or, with_feature, the settings for this feature in "feature.name=value:...". */
+/* Applies the settings in "name=value:...". If with_feature is set, the text is "feature.name=value:...", and only the
+ * settings for this feature are applied. */
 static vmafgpu_result vmafgpu__set_options(vmafgpu *v, vmafgpu__extractor *e, const char *text, int with_feature) {
-    const int said = with_feature; /* vmafgpu__check_overlay() has warned */
+    const int said = with_feature; /* 1 if vmafgpu__check_overlay() has warned already */
     while (text && *text) {
         vmafgpu__setting setting;
         vmafgpu_result result = vmafgpu__next_setting(v, &text, with_feature, &setting);
@@ -5563,7 +5704,7 @@ static vmafgpu_result vmafgpu__extractor_init(vmafgpu *v, vmafgpu__extractor *e,
     return VMAFGPU_OK;
 }
 
-/* Makes the suffix "_egl_1_..." from the options that differ from their defaults. */
+/* Builds the suffix "_egl_1_..." from all options that differ from their defaults. */
 static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     const vmafgpu__option *options = e->feature->options;
     size_t used = 0;
@@ -5588,7 +5729,7 @@ static void vmafgpu__extractor_suffix(vmafgpu__extractor *e) {
     }
 }
 
-/* Adds an extractor, unless one with the same name exists: then that one applies with its own options, as in
+/* Adds an extractor. If an extractor with the same name exists, that one is used, with its own options, as in
  * libvmaf. */
 static vmafgpu_result vmafgpu__add_extractor(vmafgpu *v, const vmafgpu__extractor *wanted, int *index) {
     for (int i = 0; i < v->extractor_count; i++)
@@ -5618,7 +5759,7 @@ static int vmafgpu__uses(const vmafgpu *v, const vmafgpu__cpu_feature *feature) 
     return 0;
 }
 
-/* Whether a feature is processed as a whole. */
+/* Whether any feature is processed as a whole. */
 static int vmafgpu__scores_whole(const vmafgpu *v) {
     for (int i = 0; i < v->feature_count; i++)
         if (v->features[i]->cpu->score || v->features[i]->measure)
@@ -5626,7 +5767,7 @@ static int vmafgpu__scores_whole(const vmafgpu *v) {
     return 0;
 }
 
-/* Returns the first feature that uses chroma, or NULL. */
+/* Returns the first feature that uses chroma; NULL if there is none. */
 static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].needs_chroma)
@@ -5634,8 +5775,8 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether a feature is also computed for references without a distorted frame; with `chroma`, whether such a feature
- * uses chroma. */
+/* Whether any feature is also computed for references without a distorted frame. If `chroma` is set, only features that
+ * use chroma count. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5645,7 +5786,7 @@ static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     return 0;
 }
 
-/* Whether a feature needs both frames of the previous pair. */
+/* Whether any feature needs both frames of the previous pair. */
 static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].feature->measure && v->extractors[i].feature->measure->keep)
@@ -5653,8 +5794,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* Finds the index of a variant among *count variants; a new variant is appended. what: message if there are too
- * many. */
+/* Finds a variant in a list of *count variants and stores its index. A new variant is appended. `what` is the message
+ * if there are too many variants. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -5674,14 +5815,14 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 launches and memory of features
  * ================================================================================================
- * Functions through which >>gpu runs a feature, and launches that several features share. Nothing here depends on a
- * driver.
+ * This section defines the functions through which >>gpu runs a feature, and launches that several features share.
+ * Nothing in it depends on a driver.
  */
-enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* kernels that a feature uses in one context */
+enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a feature in one context */
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
-enum { VMAFGPU__STREAMS = 3 };              /* per batch; their work may run concurrently */
+enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX: products of 16 x 8 on NVIDIA GPUs; MATRIX_16: products of 16 x 16 on AMD GPUs. */
+/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs, MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -5689,58 +5830,64 @@ typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORMS
 } vmafgpu__kernel_form;
 
-/* For each form, a kernel whose presence in an image shows that the image has that form. */
+/* For each form, a kernel that exists only in images of this form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64",
     "vmafgpu_vif_matrix_3_f64",
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist once per class. */
+/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist in one version per
+ * class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. More than 48 KB must be requested from the driver. */
+/* Threads and shared memory of a block. If a block needs more than 48 KB, this must be requested from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
 
 enum { VMAFGPU__CLAIMS = (int)VMAFGPU__MAX_VARIANTS * (int)VMAFGPU__SCALES };
 
-/* The context of launches: configuration, device, and limits. */
+/* The properties that launches depend on: configuration, device, and limits. */
 typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan *plan;
-    vmafgpu__kernel_form form; /* of the VIF and motion kernels in the image */
+    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image */
     int lanes, multiprocessors;
-    int shared_limit;                         /* maximum shared memory of a block */
-    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* block limit of each compiled VIF kernel; 0 if unknown */
-    int uses_integers;                        /* for the VIF statistics */
-    unsigned char *kept_rows;                 /* ADM row sums for edits, by variant; NULL if not needed */
+    int shared_limit;                         /* maximum shared memory of a block, in bytes */
+    int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* maximum number of threads per block of each compiled VIF kernel; 0
+                                                 if unknown */
+    int uses_integers;                        /* 1 if the VIF statistics use integers */
+    unsigned char *kept_rows;                 /* receives the ADM row sums that edits need, per variant; NULL if not
+                                                 needed */
     uint32_t uncertain, still_uncertain;      /* for tests and the self-test, one bit per SSIM sum: sums to treat as
-                                                     uncertain, and as still uncertain after the first check */
+                                                 uncertain, and sums to treat as still uncertain after the first
+                                                 check */
 } vmafgpu__launch_context;
 
-/* The launches of a batch for one feature: their inputs, and the function that queues them on its stream. */
+/* The input for the launches of one feature in a batch, and the function that queues these launches on the stream. */
 typedef struct vmafgpu__work vmafgpu__work;
 struct vmafgpu__work {
     const vmafgpu__launch_context *context;
     const vmafgpu__batch *batch;
     const vmafgpu__gpu_chroma *chroma; /* [VMAFGPU__MAX_BATCH] */
     const vmafgpu__gpu_past *past;     /* [VMAFGPU__MAX_BATCH] */
-    void *const *functions;            /* by the kernel numbers of the feature */
-    const int *resident;               /* blocks that the device runs at once, for kernels with a `block` */
-    unsigned char *scratch;            /* of the first pair */
+    void *const *functions;            /* indexed by the kernel numbers of the feature */
+    const int *resident;               /* number of blocks that the device runs at once; only for kernels that
+                                          block() describes */
+    unsigned char *scratch;            /* scratch memory of the first pair */
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
-    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: work that warps have claimed */
-    int is_checked;    /* luma may contain illegal samples */
-    double *words;     /* of the first pair; see gpu_measured.words */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: number of work items that warps have claimed */
+    int is_checked;    /* 0 if all luma samples are known to be legal */
+    double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
-    uint32_t again;              /* bit of the pair to recompute; 0: all pairs, for the first time */
-    const vmafgpu__value *found; /* the words of that pair so far */
+    uint32_t again;              /* bit mask of the one pair to recompute; 0 when all pairs are computed for the
+                                    first time */
+    const vmafgpu__value *found; /* the words of that pair as computed so far */
     void (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     vmafgpu *v;
     void *stream;
@@ -5751,35 +5898,41 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
     work->launch(work, work->functions[function], shape, argument);
 }
 
-/* GPU functions of a standalone feature, called for each of its extractors in turn. */
+/* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* 64-bit results per pair, initially zero: integer or double sums */
-    /* Returns the unsupported part for a message, or NULL. The member is NULL if the kernels support everything. */
+    int words; /* number of 64-bit results per pair, initially zero: sums as integers or doubles */
+    /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
+     * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* bytes per pair, shared; may be NULL */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the bytes of scratch memory per
+                                                                           pair, which extractors share; may be NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, with `words` as the kernels must find them; -1
-     * if recomputing would not help. NULL if never needed. */
+    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
+     * expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
     const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* Stream in batches, and for live pairs, which do not share the device with other pairs. Stream 0 is the one that
-     * the others fork from and join. Motion follows ADM for live pairs, because the ADM chain is shorter than that of
-     * VIF. */
+    /* The stream for batches, and the stream for live pairs, which do not share the device with other pairs. The other
+     * streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the sequence of ADM
+     * kernels is shorter than that of VIF kernels. */
     int stream[2];
-    int starts_clear; /* zero the scratch memory before the first batch */
+    int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
-    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* name; NULL if not used */
-    /* Block size of a kernel that is launched with as many blocks as the device runs at once, or with more shared
-     * memory than usual; 0 threads for other kernels. NULL if there are only others. */
+    const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
+                                                                                    NULL if the kernel is not used */
+    /* Returns the block of a kernel that is launched with as many blocks as the device runs at once, or that needs more
+     * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
+     * kernels. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* bytes per pair; or NULL */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* bytes; out may be NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the bytes per pair; may
+                                                                                     be NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the bytes; `out` may be
+                                                                                     NULL */
     void (*enqueue)(const vmafgpu__work *work);
-    /* Returns the number of the kernel that produces the first differing sums; -1 if all are equal. */
+    /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure; /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
@@ -5788,7 +5941,7 @@ static VMAFGPU__UNUSED int vmafgpu__stream_of(const vmafgpu *v, const vmafgpu__g
     return feature->stream[v->config.live];
 }
 
-/* Returns the bytes from a chroma sample to the next. */
+/* Returns the number of bytes from one chroma sample to the next. */
 static VMAFGPU__UNUSED int vmafgpu__chroma_step(const vmafgpu_config *c) {
     return c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
 }
@@ -5801,7 +5954,7 @@ static VMAFGPU__UNUSED void vmafgpu__set_shape(vmafgpu__shape *shape, int x, int
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns a bit mask of the pairs that have a distorted frame or, with `before`, a previous reference. */
+/* Returns a bit mask of the pairs that have a distorted frame, or, if `before` is set, a previous reference. */
 static VMAFGPU__UNUSED uint32_t vmafgpu__pairs_with(const vmafgpu__batch *batch, int before) {
     uint32_t pairs = 0;
     for (int i = 0; i < batch->pairs && i < VMAFGPU__MAX_BATCH; i++)
@@ -5847,7 +6000,7 @@ static VMAFGPU__UNUSED int32_t vmafgpu__chain_pitch(int columns) {
     return (int32_t)vmafgpu__round_up((uint64_t)columns, VMAFGPU__CHAIN_TILE);
 }
 
-/* Reserves bytes in the scratch memory of a pair and returns their offset. */
+/* Reserves memory in the scratch memory of a pair and returns its offset. */
 static VMAFGPU__UNUSED uint64_t vmafgpu__place(uint64_t *size, uint64_t bytes) {
     const uint64_t at = *size;
     *size = vmafgpu__round_up(at + bytes, 256);
@@ -5858,7 +6011,7 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after other kernels */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after all others */
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -5866,7 +6019,7 @@ static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
                                                   : NULL;
 }
 
-/* Adds a plane of terms. *blocks counts the blocks for its rows. */
+/* Adds a plane of terms. *blocks is the number of blocks for the rows of all planes so far, and is updated. */
 static VMAFGPU__UNUSED void vmafgpu__add_chain(vmafgpu__chains_launch *launch, int *blocks, int lanes, uint64_t terms,
                                                uint64_t sums, int columns, int rows) {
     vmafgpu__chain_plane *plane = &launch->plane[launch->count++];
@@ -5889,7 +6042,7 @@ static VMAFGPU__UNUSED void vmafgpu__begin_chains(vmafgpu__chains_launch *launch
     launch->pairs = pairs;
 }
 
-/* Queues the chain kernels. kernel: number of the first chain kernel in the feature. */
+/* Queues the chain kernels. `kernel` is the number of the first chain kernel among the kernels of the feature. */
 static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, vmafgpu__chains_launch *launch,
                                                     int kernel, int blocks) {
     const int lanes = work->context->lanes, pairs = work->batch->pairs;
@@ -5900,12 +6053,12 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue_chains(const vmafgpu__work *work, v
     vmafgpu__enqueue(work, kernel + VMAFGPU__CHAIN_SUMS_KERNEL, &shape, launch);
 }
 
-/* ---- tap matrices, as the lanes of a warp hold them (operand a of m16n8k32 in PTX): 4 words of each lane ----
+/* ---- tap matrices, distributed over the lanes of a warp (operand a of m16n8k32 in PTX): 4 words per lane ----
  *
- * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 for i >= 2) of row g (plus 8 for odd i). */
+ * Word i of lane 4 * g + t holds columns k = 4 * t .. 4 * t + 3 (plus 16 if i >= 2) of row g (plus 8 if i is odd). */
 typedef int (*vmafgpu__matrix)(int scale, int row, int k);
 
-/* Lanes for which the halves of k are exchanged: none, those with t >= 2, the others, all. */
+/* Lanes in which the two halves of the k range are exchanged: none, lanes with t >= 2, lanes with t < 2, all. */
 typedef enum vmafgpu__halves {
     VMAFGPU__HALVES_KEPT = 0,
     VMAFGPU__HALVES_UPPER,
@@ -5941,7 +6094,8 @@ typedef void vmafgpu__task(void *arg, int index);
 /* ---- primitives of the system: locks, condition variables, threads, atomics ---- */
 
 #ifdef _WIN32
-/* An SRWLOCK and a CONDITION_VARIABLE: each is one pointer, initially NULL, and needs no destruction. */
+/* Wrappers for SRWLOCK and CONDITION_VARIABLE. Each of these is one pointer, initially NULL, and need not be
+ * destroyed. */
 typedef struct vmafgpu__lock {
     void *state;
 } vmafgpu__lock;
@@ -5983,7 +6137,7 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Starts a thread with _beginthreadex(), because the C library needs per-thread initialisation. */
+/* Starts a thread. Uses _beginthreadex(), because the C library initialises some state for each thread. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -5993,9 +6147,9 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* In MinGW, exp() and other functions use the x87 with the precision of the calling thread: 64 bits in the first
- * thread, 53 bits in threads that Windows starts. The same control word everywhere makes results independent of the
- * thread. */
+/* In MinGW, exp() and other functions use the x87 unit with the precision setting of the calling thread: 64 bits in the
+ * first thread, 53 bits in threads that Windows starts. Setting the same control word in all threads makes the results
+ * independent of the thread. */
 static void vmafgpu__thread_begin(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
     const unsigned short as_in_the_first = 0x37f;
@@ -6073,7 +6227,7 @@ static void vmafgpu__atomic_set(int *value, int to) {
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
-/* Changes `from` to `to`; returns whether the value was `from`. */
+/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
@@ -6104,17 +6258,17 @@ static inline void vmafgpu__atomic_set(int *value, int to) {
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
-/* Changes `from` to `to`; returns whether the value was `from`. */
+/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 #endif
 
-/* Waits are short, so threads poll for some tens of microseconds, up to two hundred, before they sleep. They yield
- * while polling, in case there are more threads than processors. */
+/* Waits are usually short, so threads poll for tens of microseconds, at most 200, before they sleep. While they poll,
+ * they yield the processor from time to time, in case there are more threads than processors. */
 enum { VMAFGPU__LOOKS = 3000, VMAFGPU__LOOKS_AT_ONCE = 50 };
 
-/* Must be called between polls. looks: number of polls so far. */
+/* Must be called between polls. `looks` is the number of polls so far. */
 static inline void vmafgpu__look_again(int looks) {
     if (looks % VMAFGPU__LOOKS_AT_ONCE == VMAFGPU__LOOKS_AT_ONCE - 1) {
         vmafgpu__give_way();
@@ -6135,19 +6289,19 @@ static inline void vmafgpu__look_again(int looks) {
 struct vmafgpu__threads {
     vmafgpu__lock lock;
     vmafgpu__signal wake, idle;
-    int sleepers, is_waiting; /* number of sleeping threads; the caller sleeps; under the lock */
+    int sleepers, is_waiting; /* under the lock: number of threads that sleep; 1 if the caller sleeps */
     vmafgpu__task *task;
     void *arg;
-    int count;         /* parts of a task */
-    int next, running; /* parts assigned, parts unfinished; atomic, like the members below */
+    int count;         /* number of parts of a task */
+    int next, running; /* number of parts assigned, and of parts unfinished; atomic, like all members below */
     int round;         /* incremented for each task */
     int quit;
     int started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all are assigned. A late thread may process parts of the next task, which
- * is complete before its first part is assigned. */
+/* Processes parts of the current task until all of them are assigned. A thread that is late may already process parts
+ * of the next task. This is safe, because a task is stored completely before its first part is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6185,7 +6339,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     }
 }
 
-/* Makes the threads check for a new task, or for `quit`. */
+/* Makes the threads check whether there is a new task, or `quit` is set. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
@@ -6228,8 +6382,9 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* Starts the threads of a context, one less than are useful, because the calling thread works too. Starts none if they
- * exist already or config.parallel_for is set. If the system provides fewer threads, these do all the work. */
+/* Starts the threads of a context: one less than `useful`, because the calling thread works too. Starts no threads if
+ * they exist already, or if config.parallel_for is set. If the system provides fewer threads, those that started
+ * process all parts. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     char warning[128];
     if (useful < 2 || v->config.parallel_for || v->threads)
@@ -6252,7 +6407,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
     v->threads = t;
     while (t->started < useful - 1 && vmafgpu__thread_start(&t->ids[t->started], vmafgpu__threads_main, t))
         t->started++;
-    if (t->started < useful - 1) { /* the existing threads process all parts */
+    if (t->started < useful - 1) { /* the threads that started process all parts */
         vmafgpu__message(warning, sizeof warning,
                          "config.threads: only %d of %d threads can be started; they do all the work", t->started + 1,
                          useful);
@@ -6262,7 +6417,7 @@ static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
 }
 #endif
 
-/* Counts how often config.parallel_for has called each part. */
+/* Counts how often config.parallel_for calls each part. */
 typedef struct vmafgpu__parallel_run {
     vmafgpu__task *task;
     void *arg;
@@ -6270,7 +6425,7 @@ typedef struct vmafgpu__parallel_run {
     int times[VMAFGPU__MAX_THREADS];
 } vmafgpu__parallel_run;
 
-/* Runs a part on its first call; ignores further calls and invalid indices. */
+/* Runs a part when it is called for the first time. Ignores further calls and invalid indices. */
 static void vmafgpu__parallel_task(void *arg, int index) {
     vmafgpu__parallel_run *run = (vmafgpu__parallel_run *)arg;
     if (index < 0 || index >= run->count || vmafgpu__atomic_add(&run->times[index], 1) != 0)
@@ -6278,7 +6433,7 @@ static void vmafgpu__parallel_task(void *arg, int index) {
     run->task(run->arg, index);
 }
 
-/* Runs task(arg, i) for i in 0..config.threads-1 and waits until all have finished. */
+/* Runs task(arg, i) for all i in 0..config.threads-1 and waits until all calls have returned. */
 static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     const int count = v->config.threads;
     if (v->config.parallel_for && count > 1) {
@@ -6306,7 +6461,7 @@ static vmafgpu_result vmafgpu__run(vmafgpu *v, vmafgpu__task *task, void *arg) {
     return VMAFGPU_OK;
 }
 
-/* Computes the rows of part `index` of `count`. */
+/* Computes the range of rows of part `index` of `count`. */
 static void vmafgpu__part(int rows, int index, int count, int *first, int *end) {
     *first = (int)((int64_t)rows * index / count);
     *end = (int)((int64_t)rows * (index + 1) / count);
@@ -6317,7 +6472,7 @@ static void vmafgpu__part(int rows, int index, int count, int *first, int *end) 
  * ================================================================================================ */
 #if !defined(VMAFGPU_NO_ADM) || !defined(VMAFGPU_NO_FLOAT)
 
-/* Returns the contrast sensitivity after Watson et al. 1997 (adm_csf_mode 0). */
+/* Returns the contrast sensitivity according to Watson et al. 1997 (adm_csf_mode 0). */
 static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int display_height) {
     static const float amplitude[2][VMAFGPU__SCALES] = {
         { 0.67234f, 0.41317f, 0.22727f, 0.11792f },
@@ -6333,7 +6488,7 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
     return 1.0f / q;
 }
 
-/* Returns the contrast sensitivity after Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
+/* Returns the contrast sensitivity according to Barten, as in HDR-VDP-2, at 100 cd/m2 (adm_csf_mode 1). */
 static float vmafgpu__csf_barten(int scale, double view_dist, int display_height, double weight) {
     static const float parameters[2][4] = { /* measured at 20 and at 150 cd/m2 */
                                             { 0.334278f, 3.79542f, 1.07327f, 6.4635f },
@@ -6368,14 +6523,14 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
 /* ================================================================================================
  * >>resampling                                   Gaussian filters, resizing of planes
  * ================================================================================================
- * Used by speed_chroma, speed_temporal, float_vif and float_motion, which can resize planes first.
+ * Used by the features speed_chroma, speed_temporal, float_vif and float_motion, all of which can resize planes first.
  */
 #if !defined(VMAFGPU_NO_SPEED) || !defined(VMAFGPU_NO_FLOAT)
 
-enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples along a side */
+enum { VMAFGPU__SPEED_RESAMPLE = 9 }; /* maximum number of source samples per dimension */
 enum { VMAFGPU__SPEED_NEAREST, VMAFGPU__SPEED_BILINEAR, VMAFGPU__SPEED_BICUBIC, VMAFGPU__SPEED_LANCZOS4 };
 
-/* Source samples along a side for a new sample, and their weights. */
+/* The source samples in one dimension from which a new sample is computed, and their weights. */
 typedef struct vmafgpu__speed_source {
     int count;
     int at[VMAFGPU__SPEED_RESAMPLE];
@@ -6396,7 +6551,7 @@ static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
         taps[i] /= sum;
 }
 
-/* Returns the number of taps on either side, for a filter with `taps` taps at scale 1. */
+/* Returns the number of taps on either side of the centre, for a filter that has `taps` taps at scale 1. */
 static int vmafgpu__speed_reach(int taps, float scale) {
     const int size = (int)ceil((double)((float)taps * scale));
     return size < 3 ? 1 : size / 2;
@@ -6414,7 +6569,7 @@ static int vmafgpu__speed_scale_is_known(float scale) {
     return 0;
 }
 
-/* Returns the cubic convolution kernel (Keys) with a = -3/4. */
+/* Returns the cubic convolution kernel of Keys with a = -3/4. */
 static float vmafgpu__speed_cubic(float t) {
     const float a = -0.75f;
     t = t < 0 ? -t : t;
@@ -6428,7 +6583,7 @@ static float vmafgpu__speed_lanczos(float t) {
     return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
 }
 
-/* Computes the sources of sample i if a side is resized from `size` to `count`. */
+/* Computes the sources of new sample i, if one dimension is resized from `size` to `count` samples. */
 static void vmafgpu__speed_source_of(int method, int size, int count, int i, vmafgpu__speed_source *out) {
     static const int counts[] = { 1, 2, 4, 9 }, before[] = { 0, 0, 1, 4 };
     const float ratio = (float)size / (float)count, at = (float)((i + 0.5) * (double)ratio - 0.5);
@@ -6446,7 +6601,7 @@ static void vmafgpu__speed_source_of(int method, int size, int count, int i, vma
         out->at[0] = nearest < size ? nearest : size - 1;
         out->weight[0] = 1;
     } else if (method == VMAFGPU__SPEED_BILINEAR) {
-        /* At the border, the distance is measured from the reflected sample. */
+        /* At the border, the distance is measured from the mirrored sample. */
         out->at[1] = vmafgpu__reflect((int)ceil((double)at), size);
         out->weight[1] = at - (float)out->at[0];
         out->weight[0] = 1 - out->weight[1];
@@ -6468,8 +6623,9 @@ static float vmafgpu__speed_resample(const vmafgpu__speed_source *down, const vm
 #ifndef VMAFGPU_NO_GPU
 VMAFGPU__COLD
 
-/* Returns the number of table entries per sample that kernels use to resample a side. Tables have at least two entries
- * per sample, because kernels may read those of the bilinear method before they know which method applies. */
+/* Returns the number of table entries per sample that kernels use to resample one dimension. The tables have at least
+ * two entries per sample, because kernels may read the two entries of the bilinear method before they know which
+ * method applies. */
 static int vmafgpu__source_entries(int method) {
     vmafgpu__speed_source source;
     vmafgpu__speed_source_of(method, 1, 1, 0, &source);
@@ -6481,7 +6637,8 @@ static size_t vmafgpu__source_table_size(int method, int count) {
     return (size_t)count * (size_t)(entries < 2 ? 2 : entries);
 }
 
-/* Fills the table that resizes `size` samples to `count`, unless out is NULL. Returns its number of entries. */
+/* Returns the number of entries of the table for resizing from `size` to `count` samples. Fills the table unless
+ * `out` is NULL. */
 static size_t vmafgpu__source_table(int method, int size, int count, uint64_t *out) {
     const size_t entries = vmafgpu__source_table_size(method, count);
     if (out)
@@ -6503,46 +6660,50 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>chains                                       division of a frame among threads
  * ================================================================================================
- * A frame pair is processed in pieces: a piece is a strip of rows of one feature at one scale, and stores a few lines
- * of intermediate results, never planes. The pieces of a feature and scale form a chain, which is processed from top to
- * bottom. A free thread takes the first piece whose input is complete, in a fixed order of the chains. No thread waits
- * for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far ahead of the others, so that
- * rows are still in the cache when the next feature reads them.
+ * A frame pair is processed in pieces. A piece is a strip of rows of one feature at one scale. It stores a few lines of
+ * intermediate results, but never planes of them. The pieces of a feature at a scale form a chain, which is processed
+ * from top to bottom. A free thread searches the chains in a fixed order and takes the first piece whose input is
+ * complete. Threads never wait for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far
+ * ahead of the others, so that rows are still in the cache when the next feature reads them.
  *
- * Rows are counted in units: pairs of rows, or single rows of the wavelet bands, which are made from such pairs.
+ * Rows are counted in units. A unit is a pair of rows or, for wavelet bands, the single row that is computed from
+ * such a pair.
  */
 enum {
-    VMAFGPU__PIECE = 128,          /* maximum rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum rows, as pieces reread their neighbours; or half of a thread's share */
-    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row in any case */
+    VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads its neighbours; half of the
+                                      rows per thread if that is less */
+    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* Pieces of another chain that must be complete: units first * times - above .. end * times + below - 1. */
+/* The input of a piece that consists of units first..end-1. The input consists of these units of another chain:
+ * first * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
 } vmafgpu__chain_input;
 
 typedef struct vmafgpu__chain_kind {
-    /* Processes rows first..end-1 of a scale. `space`: index of the workspace of the piece, or -1. */
+    /* Processes rows first..end-1 of a scale. `space` is the index of the workspace of the piece, or -1 if it has
+     * none. */
     void (*run)(const vmafgpu *v, int thread, int space, int scale, int first, int end);
-    const vmafgpu__cpu_feature *feature; /* NULL: does not depend on a feature */
+    const vmafgpu__cpu_feature *feature; /* if NULL, the chain does not depend on a feature */
     int scale;
-    int of_bands; /* units are rows of wavelet bands */
-    int least;    /* minimum rows of a piece */
+    int of_bands; /* 1 if units are rows of wavelet bands */
+    int least;    /* minimum number of rows of a piece */
     int has_space;
-    unsigned behind;               /* bit mask of chains that this one must not get too far ahead of... */
-    int slack;                     /* ...and additional units that it may be ahead */
-    vmafgpu__chain_input input[2]; /* times 0: not used */
+    unsigned behind;               /* bit mask of the chains that this chain must not get too far ahead of... */
+    int slack;                     /* ...and how many units more than usual it may be ahead of them */
+    vmafgpu__chain_input input[2]; /* not used if times is 0 */
 } vmafgpu__chain_kind;
 
 typedef struct vmafgpu__chain {
-    int rows;   /* of the picture or band */
+    int rows;   /* number of rows of the picture or band */
     int count;  /* number of pieces */
-    int *first; /* first unit of each piece, and the end */
-    int *done;  /* per piece; atomic */
-    int limit;  /* pieces in this frame: all or none */
-    int next;   /* first unclaimed piece; atomic */
+    int *first; /* first unit of each piece, followed by the number of units */
+    int *done;  /* 1 for each completed piece; atomic */
+    int limit;  /* number of pieces to process in this frame: all of them or 0 */
+    int next;   /* index of the first unclaimed piece; atomic */
 } vmafgpu__chain;
 
 typedef struct vmafgpu__chains {
@@ -6551,13 +6712,13 @@ typedef struct vmafgpu__chains {
     vmafgpu__chain chain[VMAFGPU__MAX_CHAINS];
     int count;
     int threads;              /* threads beyond this number are idle */
-    int *spaces, space_count; /* atomic: whether each workspace is in use */
-    int is_stopped;           /* atomic: skip the remaining pieces */
+    int *spaces, space_count; /* spaces[i] is 1 while workspace i is in use; atomic */
+    int is_stopped;           /* 1 to skip the remaining pieces; atomic */
 } vmafgpu__chains;
 
-/* Divides units into pieces and returns their number. All except the last have at least `least` units. Each piece is
- * the share of one thread of the remaining units, so that all threads finish together. Sizes are even, because VIF
- * processes four rows at once. */
+/* Divides units into pieces and returns the number of pieces. All pieces except the last have at least `least` units.
+ * The size of each piece is the number of units that are left, divided by the number of threads, so that all threads
+ * finish at about the same time. Sizes are even, because VIF processes four rows at once. */
 static int vmafgpu__cut(int units, int threads, int least, int *first) {
     int count = 0;
     for (int at = 0; at < units || count == 0; count++) {
@@ -6572,10 +6733,11 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
     return count;
 }
 
-/* Allocates the pieces of all chains. wanted: number of threads that share each chain; 0 if it is not used. */
+/* Allocates the pieces of all chains. `wanted` contains the number of threads that share each chain; 0 if the chain
+ * is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* in units, even */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* units; even */
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -6591,7 +6753,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
     chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
-/* Whether all pieces that contain units first..end-1 are complete. */
+/* Whether all pieces with any of the units first..end-1 are complete. */
 static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     int low = 0;
     for (int high = chain->limit; low < high;) {
@@ -6607,7 +6769,7 @@ static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     return 1;
 }
 
-/* Whether a chain is so far ahead that other chains must catch up first. */
+/* Whether a chain is so far ahead of other chains that it must wait for them. */
 static int vmafgpu__is_ahead(const vmafgpu__chains *chains, int k, int piece) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     const int lead = (2 * chains->threads - 1) * (VMAFGPU__PIECE / 2) + kind->slack;
@@ -6641,7 +6803,8 @@ static int vmafgpu__take_space(vmafgpu__chains *chains) {
     return -1;
 }
 
-/* Processes the next piece of this chain. Returns 0 if none is ready. Sets *is_over to 0 if a piece is unclaimed. */
+/* Processes the next piece of a chain and returns 1. Returns 0 if that piece is not ready or there is none. Sets
+ * *is_over to 0 if the chain has an unclaimed piece. */
 static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int thread, int k, int *is_over) {
     const vmafgpu__chain_kind *kind = &chains->kinds[k];
     vmafgpu__chain *chain = &chains->chain[k];
@@ -6664,7 +6827,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Processes pieces on one thread until all pieces of the frame are claimed. */
+/* Makes a thread process pieces until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -6685,13 +6848,13 @@ static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thr
 /* Memory of one thread. */
 typedef struct vmafgpu__worker {
     vmafgpu__sums sums;
-    void *scratch;          /* for motion or VIF */
-    vmafgpu__adm_sums *adm; /* sums of a piece, per distorted frame */
+    void *scratch;          /* scratch memory for motion or VIF */
+    vmafgpu__adm_sums *adm; /* the sums of a piece, one element per distorted frame */
 } vmafgpu__worker;
 
 enum {
-    VMAFGPU__CHECK,     /* checks whether samples fit the bit depth */
-    VMAFGPU__KEEP,      /* stores the reference for motion of the next frame */
+    VMAFGPU__CHECK,     /* checks that samples fit the bit depth */
+    VMAFGPU__KEEP,      /* stores the reference, for the motion of the next frame */
     VMAFGPU__VIF_CHAIN, /* scale 0, followed by the other scales */
     VMAFGPU__ADM_CHAIN = VMAFGPU__VIF_CHAIN + VMAFGPU__SCALES,
     VMAFGPU__MOTION_CHAIN = VMAFGPU__ADM_CHAIN + VMAFGPU__SCALES,
@@ -6703,49 +6866,56 @@ enum { VMAFGPU__CONVERSION_BUFFERS = 2 + (int)VMAFGPU__MAX_DISTORTED };
 struct vmafgpu__cpu {
     const vmafgpu__cpu_functions *functions;
     uint16_t *log_table;
-    int wide;     /* views contain words (1) or bytes (0) */
-    int in_place; /* frames are read in place (1) or copied to staging_buffer (0) */
+    int wide;     /* 1 if views contain words, 0 if they contain bytes */
+    int in_place; /* 1 if frames are read in place, 0 if they are copied to staging_buffer */
     uint8_t *staging_buffer[2];
-    size_t row_bytes;    /* of staging_buffer and `history` */
-    uint8_t *history[2]; /* ring of the latest references; `current` is written next */
+    size_t row_bytes;    /* bytes per row of staging_buffer and `history` */
+    uint8_t *history[2]; /* ring of the latest references; the next one is written to index `current` */
     int ring, current;
     vmafgpu__plane vif[VMAFGPU__SCALES][2]; /* pictures of scales 1..3 (0 is unused) */
-    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits from scale 0, 32 from scales 1 and 2 */
+    void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits at scale 0, 32 bits at scales 1 and 2 */
     ptrdiff_t adm_stride[VMAFGPU__SCALES];
-    vmafgpu__worker *workers;                     /* chains.threads */
-    unsigned char *states;                        /* of standalone features */
-    void *scratch;                                /* shared by standalone features and CAMBI, one at a time */
-    uint64_t scratch_size;                        /* required by CAMBI */
+    vmafgpu__worker *workers;                     /* array of chains.threads elements */
+    unsigned char *states;                        /* the states of standalone features */
+    void *scratch;                                /* shared by standalone features and CAMBI, which use it one at a
+                                                     time */
+    uint64_t scratch_size;                        /* size that CAMBI requires */
     unsigned char *lent;                          /* buffers of vmafgpu_acquire_pair(), allocated by its first call */
-    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* unrounded row sums of the first member; NULL if not needed */
-    void **adm_scratch; /* per workspace; large and rarely in use, so many threads share a few */
+    vmafgpu__adm_sums *adm_rows[VMAFGPU__SCALES]; /* ADM row sums of the first member before rounding; NULL if not
+                                                     needed */
+    void **adm_scratch; /* one per workspace; large but rarely in use, so many threads share a few */
     vmafgpu__chains chains;
-    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], partly filled */
-    vmafgpu__lent_layout conversion_layout;                         /* of the planes converted from RGB frames */
-    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous one, distorted */
+    vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], with only some
+                                                                       members set */
+    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes that RGB frames are
+                                                                       converted to */
+    unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous reference, distorted
+                                                                       frames */
 
-    /* The current frame. */
+    /* Members that describe the current frame. */
     vmafgpu__view pair[2];
-    vmafgpu__view before[2];                       /* references one and two frames before */
-    vmafgpu__view check[2];                        /* views whose samples are not checked yet */
-    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames for one reference, this context
-                                                          first; the others are in other contexts or candidate_slots */
+    vmafgpu__view before[2];                       /* the references one and two frames earlier */
+    vmafgpu__view check[2];                        /* views with samples that have not been checked yet */
+    vmafgpu__cpu *members[VMAFGPU__MAX_DISTORTED]; /* owners of the distorted frames that share a reference. This
+                                                      context is the first; the others are other contexts, or
+                                                      elements of candidate_slots */
     int member_count;
-    int is_prepared;     /* the sums of the next pair are computed already */
-    int keeps_reference; /* the chains store the reference of this frame */
+    int is_prepared;     /* 1 if the sums of the next pair are computed already */
+    int keeps_reference; /* 1 if the chains store the reference of this frame */
 };
 
 #endif /* !VMAFGPU_KERNELS */
 #endif /* VMAFGPU_IMPLEMENTATION or VMAFGPU_KERNELS */
 
-/* The feature chapters. The sections up to >>cpu are included once per pass. */
+/* The feature chapters. Everything from here up to >>cpu is included once per pass. */
 #ifdef VMAFGPU__PASS
 
 /* ================================================================================================
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
- * RGB frames are converted when they enter the backend; all later code uses planes in the format of the config. The CPU
- * backend converts them into buffers of its own, a GPU into the planes that other frames are copied to.
+ * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes that frames in the format of
+ * the config are copied to.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -6761,15 +6931,16 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
 /* ---- colour ----
  *
  * A luma or chroma sample is floor(S (a . X) / (W M D) + offset + 1/2), where
- *   - X are weighted sums of R, G and B over the pixels of the sample, with weights that add up to W;
+ *   - X are weighted sums of R, G and B over the pixels of the sample; W is the sum of the weights;
  *   - M is the largest code of a component;
  *   - a / D is a row of the matrix;
  *   - S is the distance from black to white in the range of the output.
- * Rounding the fixed-point coefficients changes the product by at most 3 W M / 2 units of the last bit. `bias` adds
- * that many units. So the result exceeds the exact value by less than 3 W M + 1 units and is never below it. (Values
- * that end in one half must not be rounded down.) The exact value is a multiple of 1 / (2 W M D), so the sample is
- * right if 2^shift is more than 2 W M D (3 W M + 1). This holds for all codes of 8 and 10 bits.
- */
+ *
+ * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
+ * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
+ * units. (It must not be below, because values that end in one half would be rounded down.) The exact value is a
+ * multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This condition holds
+ * for all codes of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -6782,13 +6953,14 @@ VMAFGPU__FN uint32_t vmafgpu__colour_sample(const vmafgpu__colour_plane *p, uint
     return (uint32_t)(sample < p->max ? sample : p->max);
 }
 
-/* Computes luma in 32 bits, for codes of up to 10 bits and bit depths of up to 14. Each coefficient has two parts, with
- * a carry from the low sum to the high one: floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
+/* Computes luma in 32-bit arithmetic, for codes of up to 10 bits and bit depths of up to 14. Each coefficient is split
+ * into a low and a high part, and the low sum is carried into the high one. This is exact:
+ * floor((s + floor(r / 2^k)) / 2^m) is floor((2^k s + r) / 2^(k + m)). */
 enum { VMAFGPU__LUMA_SHIFT = 36, VMAFGPU__LUMA_PART = VMAFGPU__LUMA_SHIFT / 2, VMAFGPU__LUMA_PARTS_DEPTH = 14 };
 
 typedef struct vmafgpu__luma_parts {
     uint32_t low[4], high[4];
-} vmafgpu__luma_parts; /* [3] is the bias */
+} vmafgpu__luma_parts; /* element 3 is the bias */
 
 VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t r, uint32_t g, uint32_t b) {
     const uint32_t low = p->low[0] * r + p->low[1] * g + p->low[2] * b + p->low[3];
@@ -6796,14 +6968,15 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* The memory layout of a pixel format: bytes per pixel, bits per component (the first component has the lowest bits),
- * and whether blue comes first. Components of 16 bits are half floats. */
+/* The memory layout of a pixel format: bytes per pixel; bits per component; whether blue comes first. The first
+ * component has the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
 
-/* The filter of a chroma sample in one direction. It has weights for three columns (or rows): the one before the first
- * column of the sample, the first one, and the next one. `step` is the distance from sample to sample. */
+/* The filter of chroma samples in one direction. It has weights for three columns or rows of pixels: the one before the
+ * first column or row of the sample, the first one, and the one after it. `step` is the distance from one sample to the
+ * next, in pixels. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -6812,19 +6985,21 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
     return half < VMAFGPU__TRANSFER_ENTRIES ? half : 0;
 }
 
-/* RGB frames of one format that arrive with a batch. A luma thread computes PIXELS_AT_ONCE neighbouring pixels in each
- * of PIXELS_ROWS rows; block z processes item z. In the chroma kernel a thread computes one sample of both planes. */
+/* RGB frames of the same format that are uploaded with a batch. In the luma kernel, a thread computes PIXELS_AT_ONCE
+ * neighbouring pixels in each of PIXELS_ROWS rows. In the chroma kernel, a thread computes one sample of both planes.
+ * Block z processes item z. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
     vmafgpu__luma_parts parts;
     vmafgpu__pixel_form form;
     vmafgpu__chroma_taps across, down;
     const uint16_t *transfer; /* indexed by the bits of a half float */
-    int32_t has_parts;        /* use `parts` for luma */
+    int32_t has_parts;        /* 1 to compute luma from `parts` */
     int32_t width, height;
     int32_t luma_pitch, luma_bytes;
     int32_t chroma_width, chroma_height, chroma_pitch;
-    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes between samples and per sample; left shift */
+    int32_t chroma_step, chroma_bytes, chroma_shift; /* bytes from one sample to the next, bytes per sample; left
+                                                        shift of samples */
     vmafgpu__pixels_item items[VMAFGPU__MAX_IMPORTS];
 } vmafgpu__pixels_launch;
 
@@ -6837,7 +7012,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
 
-/* Indexed by frame.pixels. */
+/* One entry per value of frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
     { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 },
 };
@@ -6848,7 +7023,7 @@ struct vmafgpu__colours {
     uint16_t transfer[VMAFGPU__TRANSFER_ENTRIES]; /* 16-bit codes, indexed by the bits of a half float */
 };
 
-/* Returns numerator * 2^shift / denominator, rounded to nearest. The quotient must be below 2^62. */
+/* Returns numerator * 2^shift / denominator, rounded to nearest. The result must be below 2^62. */
 static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int shift) {
     const int64_t size = numerator < 0 ? -numerator : numerator;
     int64_t quotient = size / denominator, rest = size % denominator;
@@ -6861,9 +7036,11 @@ static int64_t vmafgpu__fixed_point(int64_t numerator, int64_t denominator, int 
     return numerator < 0 ? -quotient : quotient;
 }
 
-/* Returns the coefficients of a plane, for codes from 0 to `one` and pixel weights that add up to `taps`. */
+/* Returns the coefficients of a plane for components with codes from 0 to `one`, and pixel weights that add up
+ * to `taps`. */
 static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int plane, int one, int taps) {
-    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue */
+    static const int ends[][2] = { { 2990, 1140 }, { 2126, 722 }, { 2627, 593 } }; /* weights of red and blue for
+                                                                                      each matrix */
     enum { UNIT = 10000 };
     const int r = ends[c->colour.matrix - 1][0], b = ends[c->colour.matrix - 1][1], g = UNIT - r - b;
     const int rows[3][4] = { { r, g, b, UNIT },
@@ -6874,7 +7051,8 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     const int64_t offset = plane ? 1 << (n - 1) : is_full ? 0 : 16 << (n - 8);
     const int64_t denominator = (int64_t)taps * one * rows[plane][3];
     vmafgpu__colour_plane p;
-    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64 bits, or by the vector code */
+    p.shift = plane || one > 1023 ? 61 - n : VMAFGPU__LUMA_SHIFT; /* limited by 64-bit arithmetic, or by the vector
+                                                                     code */
     p.max = (1 << n) - 1;
     p.bias = ((2 * offset + 1) << (p.shift - 1)) + (3 * (int64_t)taps * one + 1) / 2;
     for (int i = 0; i < 3; i++)
@@ -6882,7 +7060,7 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
     return p;
 }
 
-/* Applies the transfer function to linear light from 0 to 1. */
+/* Applies the transfer function to linear light in the range 0 to 1. */
 static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     if (transfer == VMAFGPU_TRANSFER_SRGB)
         return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
@@ -6892,7 +7070,8 @@ static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
     return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* Fills the transfer table. Each entry is far enough from a rounding boundary to be the same with any libm. */
+/* Fills the transfer table. All values are so far from rounding boundaries that the entries are the same with any
+ * libm. */
 static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
@@ -6949,7 +7128,7 @@ typedef struct vmafgpu__luma_job {
     const vmafgpu__pixel_form *form;
     const vmafgpu__colour_plane *plane;
     const uint16_t *transfer;
-    int wide, shift; /* 1 if samples are words; left shift of samples */
+    int wide, shift; /* `wide`: 1 if samples are words; `shift`: left shift of samples */
 } vmafgpu__luma_job;
 
 typedef struct vmafgpu__chroma_job {
@@ -6957,19 +7136,20 @@ typedef struct vmafgpu__chroma_job {
     const vmafgpu__colour_plane *plane; /* [2] */
     const vmafgpu__chroma_taps *across, *down;
     const uint16_t *transfer;
-    int wide, shift, step; /* 1 if samples are words; left shift; bytes between samples */
-    int width;             /* of the rows of pixels */
+    int wide, shift, step; /* `wide`: 1 if samples are words; `shift`: left shift of samples; `step`: bytes from one
+                              sample to the next */
+    int width;             /* number of pixels per row */
 } vmafgpu__chroma_job;
 
 typedef struct vmafgpu__pixels_functions {
-    /* Computes luma of a row of w pixels. */
+    /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Computes a row of w samples of both chroma planes. rows: the row before the first one of the sample, that row and
-     * the next one. */
+    /* Computes a row of w samples of both chroma planes. `rows` are rows of pixels: the one before the first row of the
+     * sample, the first row, and the one after it. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
-/* Unpacks the three components of `count` pixels, at most MOST_PIXELS. */
+/* Unpacks the three components of `count` pixels. `count` is at most MOST_PIXELS. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
 static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels,
@@ -7007,8 +7187,8 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
-    vmafgpu_frame to; /* in the format of the config, except luma if... */
-    int is_packed;    /* ...is_packed: bytes at 8 bits, words with samples in the low bits above */
+    vmafgpu_frame to; /* in the format of the config, except for luma if... */
+    int is_packed;    /* ...is_packed is set: bytes at 8 bits, otherwise words with samples in the low bits */
     int with_chroma;
 } vmafgpu__conversion;
 
@@ -7016,7 +7196,7 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of a plane to write; stores the distance between samples in *step. */
+/* Returns the address of row y of a plane that is written. Stores the distance between samples in *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -7040,11 +7220,12 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples from x on: sums over up to three rows, then over up to three columns. */
+/* Computes `count` chroma samples, starting with sample x. Sums over up to three rows, then over up to three
+ * columns. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
-    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* columns */
+    const int before = x * across->step - 1, behind = (x + count - 1) * across->step + 2; /* range of columns */
     const int first = before < 0 ? 0 : before, end = behind > job->width ? job->width : behind;
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     uint32_t sums[3][VMAFGPU__MOST_PIXELS];
@@ -7058,7 +7239,8 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
     }
-    for (int k = 0; k < 3 && first > before; k++) /* repeat the left edge; the right edge is never crossed */
+    for (int k = 0; k < 3 && first > before; k++) /* repeats the column at the left edge; no sample extends beyond
+                                                     the right edge */
         sums[k][0] = sums[k][1];
     for (int i = 0; i < count; i++) {
         uint32_t sum[3];
@@ -7141,17 +7323,19 @@ static void vmafgpu__convert_part(const vmafgpu *v, const vmafgpu__cpu_functions
 #define VMAFGPU__CHROMA_PIXELS  VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_PIXELS)
 #define VMAFGPU__CHROMA_SPACE   VMAFGPU__LEVEL_NAME(VMAFGPU__CHROMA_SPACE)
 
-/* Red and blue share a 32-bit lane as two words of 16 bits, and green has a lane of its own, because the instructions
- * sum pairs of products. Coefficients are split into digits of 15 bits: three for luma, four for chroma, of which the
- * highest is signed. Since floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)), passing carries
- * upwards gives the same result as the scalar code. Here components have at most 10 bits and their weighted sums at
- * most 14. Half floats exceed this limit, so the scalar code converts them.
- */
+/* Red and blue share a 32-bit lane as two 16-bit words, and green has a lane of its own, because the instructions add
+ * pairs of products. Coefficients are split into digits of 15 bits: three digits for luma, four for chroma. The highest
+ * digit of chroma is signed. The carry from each digit is added to the next higher one. This gives the same result as
+ * the scalar code:
+ * floor((s + floor(r / 2^15)) / 2^k) is floor((2^15 s + r) / 2^(15 + k)).
+ * In vector code, components may have at most 10 bits, and their weighted sums at most 14. Half floats exceed this
+ * limit, so they are converted by the scalar code. */
 
 typedef struct vmafgpu__pixels_digits {
     vmafgpu__v rb[4], g[4], bias[4]; /* lowest digit first */
     vmafgpu__v low, high;            /* masks of a component in the lower and upper word */
-    int bits, up;                    /* bits per component; right shift of the third one to the upper word */
+    int bits, up;                    /* bits per component; right shift that moves the third component to the upper
+                                        word */
     int shift;                       /* final right shift */
 } vmafgpu__pixels_digits;
 
@@ -7201,7 +7385,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
     return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
-/* Converts the pixels that fill whole vectors of output bytes. Returns how many of the `count` pixels were
+/* Converts pixels as long as they fill whole vectors of output bytes. Returns how many of the `count` pixels are
  * converted. */
 VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *words, int count, uint8_t *out) {
@@ -7230,7 +7414,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Expand three bytes to a word. The last pixel of a row is excluded, as four bytes are read. */
+        /* Expands three bytes to a word. The last pixel of a row is excluded, because four bytes are read per pixel. */
         for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
             uint8_t words[4 * VMAFGPU__CHUNK];
             for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7241,10 +7425,10 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
 }
 
-/* ---- chroma: VMAFGPU__V_BYTES samples at once; the last ones of a row overlap the previous ones ---- */
+/* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
-/* Sums of pixels over the rows, in the form described above. The first entry is the pixel before the first sample; then
- * each chroma sample has two pixels. */
+/* Sums over the rows, one per pixel, in the form described above. The first entry belongs to the pixel before the first
+ * sample. After it, there are two pixels per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -7253,7 +7437,8 @@ typedef struct vmafgpu__chroma_words {
     uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
 } vmafgpu__chroma_words;
 
-/* Sums `count` pixels from column x on over the rows; they are stored from index 1 on, after the pixel before x. */
+/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored from index 1 on, and the
+ * sum for the pixel before column x is stored at index 0. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7264,7 +7449,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         from[j] = rows[j] + (ptrdiff_t)(x - before) * bytes;
         if (bytes == 4 || !job->down->weight[j])
             continue;
-        const int last = before + count - 1; /* no reads past the end of the row */
+        const int last = before + count - 1; /* avoids reads beyond the end of the row */
         for (int i = 0; i < last; i++)
             memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
         memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
@@ -7284,13 +7469,13 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         vmafgpu__v_store(sums->rb + 1 - before + at, rb);
         vmafgpu__v_store(sums->g + 1 - before + at, g);
     }
-    if (!before) { /* the left edge */
+    if (!before) { /* at the left edge, the first column is repeated */
         sums->rb[0] = sums->rb[1];
         sums->g[0] = sums->g[1];
     }
 }
 
-/* Returns the sums across for a vector of samples; `sums` starts with the pixel before the first sample. */
+/* Returns the sums over the columns for a vector of samples. `sums` starts with the pixel before the first sample. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__chroma_across(const vmafgpu__chroma_taps *taps, const vmafgpu__v *weight,
                                                   const uint32_t *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7310,7 +7495,7 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
         samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
 }
 
-/* Stores samples as words or bytes: of one plane if v is NULL, else of both planes interleaved. */
+/* Stores samples as words or bytes. If v is NULL, they belong to one plane; otherwise u and v are interleaved. */
 VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v,
                                          uint8_t *out) {
     vmafgpu__v half[2];
@@ -7384,20 +7569,20 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ================================================================================================
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * Follows integer_vif.c of libvmaf: four scales, separable filters of 17, 9, 5 and 3 taps that sum to 65536. The
- * chapters of vif and motion share vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features, and general
- * helpers.
+ * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps add up to
+ * 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the chapter on
+ * motion, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also compiled in builds without the feature ---- */
 
 typedef struct vmafgpu__vif_sums {
     int64_t numerator[VMAFGPU__MAX_VARIANTS]; /* sum of log2(n2 / n1), times 2048 */
     int64_t denominator;                      /* sum of log2(1 + s1 / noise), times 2048 */
     int64_t flat_noise;                       /* sum of s2 where s1 is below the noise */
-    int64_t flat_count;                       /* number of those samples */
+    int64_t flat_count;                       /* number of samples with s1 below the noise */
 } vmafgpu__vif_sums;
 
 #endif
@@ -7443,7 +7628,7 @@ VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Return the right shifts, with rounding, of the vertical pass: for means and for squares. */
+/* Return the rounding right shifts of the vertical pass: the first for means, the second for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -7451,9 +7636,10 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
     return scale ? 16 : 2 * (bit_depth - 8);
 }
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
- * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps, which are far enough
- * from integers to be the same with any libm. Only the host computes it; other devices receive a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535. As in libvmaf, log2(m) is rounded to float first.
+ * The result is floor(2048 * log2(m) + 1/2 + 2^-10). The code computes where this function steps from one value to the
+ * next. These positions are so far from integers that any libm gives the same table. Only the host computes the table;
+ * devices receive a copy. */
 #ifndef VMAFGPU_KERNELS
 static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
     int m = 32768;
@@ -7467,7 +7653,7 @@ static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
 }
 #endif
 
-/* Returns 2048 * log2(v) from the table, for v >= 2^15. Bits below the leading sixteen are dropped. */
+/* Returns 2048 * log2(v) from the table, for v >= 2^15. Only the highest 16 significant bits of v are used. */
 VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
     const int k = vmafgpu__bit_length(v) - 16;
     return table[(v >> k) - 32768] + 2048 * k;
@@ -7477,21 +7663,21 @@ VMAFGPU__FN uint32_t vmafgpu__vif_mean_product(uint32_t a, uint32_t b) {
     return (uint32_t)(((uint64_t)a * b + 0x80000000u) >> 32);
 }
 
-/* Returns a variance or covariance from the weighted sum of squares or products and from the means. It may be
- * negative. */
+/* Returns a variance or covariance, given the weighted sum of squares or products, and the means. The result may
+ * be negative. */
 VMAFGPU__FN int32_t vmafgpu__vif_variance(uint64_t square_sum, uint32_t mean_a, uint32_t mean_b) {
     return (int32_t)((uint32_t)((square_sum + 32768) >> 16) - vmafgpu__vif_mean_product(mean_a, mean_b));
 }
 
-/* Computes the gain g of the distortion channel and the unexplained variance v, for s1 >= VMAFGPU__VIF_NOISE, s12 > 0,
- * s2 > 0. */
+/* Computes the gain g of the distortion channel and the unexplained variance v. Requires s1 >= VMAFGPU__VIF_NOISE, and
+ * positive s12 and s2. */
 VMAFGPU__FN void vmafgpu__vif_channel(int32_t s1, int32_t s2, int32_t s12, double *g, int32_t *v) {
     *g = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
     const int32_t rest = (int32_t)((double)s2 - *g * (double)s12);
     *v = rest > 0 ? rest : 0;
 }
 
-/* Returns the numerator term of one sample; log_n1 is the logarithm of n1 = v + noise. */
+/* Returns the numerator term of one sample. log_n1 is the logarithm of n1, which is v + noise. */
 VMAFGPU__FN int vmafgpu__vif_information(int32_t s1, uint32_t n1, int log_n1, double g, double gain_limit,
                                          const uint16_t *table) {
     const double limited = g < gain_limit ? g : gain_limit;
@@ -7503,12 +7689,12 @@ enum {
     VMAFGPU__VIF_PLAIN_THREADS = 256,
     VMAFGPU__VIF_TILE_WIDTH = 64,
     VMAFGPU__VIF_TILE_HEIGHT = 32,
-    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: four times an odd number */
+    VMAFGPU__VIF_TILE_STRIDE = 84,  /* words per row in shared memory: 4 times an odd number */
     VMAFGPU__VIF_LOG_TABLE = 32768, /* bytes */
-    /* Matrix form: warps per block, limited by shared memory and registers; vmafgpu__vif_block() reduces them on
-     * devices with less shared memory. */
+    /* Matrix form: warps per block. Shared memory and registers limit their number. On devices with less shared memory,
+     * vmafgpu__vif_block() returns fewer warps. */
     VMAFGPU__VIF_WARPS_0_8 = 12,
-    VMAFGPU__VIF_WARPS_PTX = 8, /* the same in PTX, for which ptxas may need more registers */
+    VMAFGPU__VIF_WARPS_PTX = 8, /* warps per block if compiled from PTX, because ptxas may need more registers */
     VMAFGPU__VIF_WARPS_0_12 = 8,
     VMAFGPU__VIF_WARPS_0_16 = 8,
     VMAFGPU__VIF_WARPS_1 = 8,
@@ -7517,23 +7703,24 @@ enum {
     VMAFGPU__VIF_DIGITS = 36 * 256, /* matrix form: bytes of shared memory per warp */
     VMAFGPU__VIF_INPUT_ROWS = 2 * 32,
     VMAFGPU__VIF_INPUT_MARGIN = 8,
-    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words of the tap matrices of a scale */
-    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory, after the matrices */
-    /* Plain form: four planes of the tile, and half a plane for the next scale. */
+    VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words in the tap matrices of a scale */
+    VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory for rounding constants, after the matrices */
+    /* Plain form: four planes of the tile, and half of a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: bytes per block, plus bytes per warp with samples of one and of two bytes. */
+    /* Matrix form: bytes per block, plus bytes per warp for samples of one byte and of two bytes. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
-    /* Warps per block in the 16 x 16 matrix form, with 32 and with 64 lanes: limited by the registers of a compute
-     * unit. */
+    /* 16 x 16 matrix form: warps per block with 32 lanes and with 64 lanes. The registers of a compute unit limit
+     * their number. */
     VMAFGPU__VIF_WARPS_16_32 = 8,
     VMAFGPU__VIF_WARPS_16_64 = 12
 };
 
-/* Tap matrices of a scale in the 16 x 16 matrix form, 128 words each. DOWN and ACROSS are those of the next scale.
- * There are six for DOWN: low digits, high digits and rest, for the reference, then for the distorted image. */
+/* Tap matrices of a scale in the 16 x 16 matrix form. Each has 128 words. DOWN and ACROSS compute the next scale.
+ * There are six matrices for DOWN: low digits, high digits and rest for the reference, then the same three for the
+ * distorted image. */
 typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_LOW = 0,
     VMAFGPU__VIF_16_HIGH,
@@ -7542,38 +7729,40 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_ACROSS = VMAFGPU__VIF_16_DOWN + 6,
     VMAFGPU__VIF_16_ACROSS_REST,
     VMAFGPU__VIF_16_MATRICES,
-    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words of a scale */
+    VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes of the matrices of the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices that compute the next scale */
 } vmafgpu__vif_16;
 
-/* A gain limit, prepared for the statistics. */
+/* A gain limit, in the form that the statistics use. */
 typedef struct vmafgpu__vif_gain {
     double limit;
-    int32_t any;   /* 0 if the limit is 1, else all bits below the sign */
+    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
     int32_t shift; /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
-    uint32_t one;  /* 1, hidden from the optimiser */
+    uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
 
 typedef struct vmafgpu__vif_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* in the scratch: images of this scale, reference and distorted; not used at scale 0 */
-    uint64_t output[2];     /* in the scratch: images of the next scale; not used at scale 3 */
+    uint64_t input[2];      /* offsets in the scratch memory of the images of this scale: reference, distorted; not
+                               used at scale 0 */
+    uint64_t output[2];     /* offsets of the images of the next scale; not used at scale 3 */
     int32_t input_pitch, output_pitch;
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; scale 0 above 8 bits sets bit 0 (reference), bit 1 (distorted); NULL: no check */
+    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL: no
+                              check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
-    int32_t mean_shift, square_shift; /* of the vertical pass */
+    int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
     int32_t mean_half, square_half;   /* rounding constants of these shifts */
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
-    int32_t variant, first; /* the first variant also computes shared sums and the next scale */
-    int32_t images_only;    /* 1: compute no sums */
+    int32_t variant, first; /* the first variant also computes the sums that all variants share, and the next scale */
+    int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
 
@@ -7642,46 +7831,51 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,      /* columns processed together, so that their state stays in the L2 cache... */
-    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...with up to this many threads; more threads use narrower strips */
-    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the longest reach */
-    VMAFGPU__VIF_FILL = 64,         /* both sides, and padding to whole registers */
-    VMAFGPU__VIF_MARGIN = 32        /* elements on both sides of each half of a line */
+    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; limited so that the state of a strip stays in the L2
+                                       cache... */
+    VMAFGPU__VIF_WIDE_THREADS = 16, /* ...if there are up to this many threads; with more threads, strips are
+                                       narrower */
+    VMAFGPU__VIF_SIDE = 8,          /* columns that a strip reads on either side: the maximum reach */
+    VMAFGPU__VIF_FILL = 64,         /* columns on both sides, plus padding to whole registers */
+    VMAFGPU__VIF_MARGIN = 32        /* elements before and after each half of a line */
 };
 
-/* A picture of one scale, and the destination for the next scale. */
+/* A picture of one scale, and where to write the picture of the next scale. */
 typedef struct vmafgpu__vif_picture {
     const void *row;       /* row 0: bytes, or 16-bit words if the job is `wide` */
     ptrdiff_t pitch;       /* in bytes */
-    uint16_t *next;        /* row 0 of the picture of the next scale, w / 2 by h / 2; NULL if not wanted */
+    uint16_t *next;        /* row 0 of the picture of the next scale, which has w / 2 by h / 2 samples; NULL if not
+                              needed */
     ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
-/* One scale of a strip of rows. Nothing is read outside the pictures or written outside those of the next scale. */
+/* One scale of a strip of rows. The code reads nothing outside the pictures, and writes nothing outside the pictures of
+ * the next scale. */
 typedef struct vmafgpu__vif_job {
     vmafgpu__vif_picture reference;
     const vmafgpu__vif_picture *distorted;
     int distorted_count;
     int wide, scale, bit_depth, w, h;
-    int first, end;  /* rows; `first` is even, `end` is even or h */
-    int images_only; /* 1: compute no sums */
+    int first, end;  /* range of rows: `first` is even, `end` is even or equal to h */
+    int images_only; /* if 1, no sums are computed */
     const vmafgpu__plan *plan;
     const uint16_t *log_table; /* unused if log_entries is 0 */
-    void *scratch;             /* of the calling thread, aligned to 64 bytes */
+    void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
     int widest;                /* maximum number of columns of a strip */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
-    /* Processes rows of a scale and computes the pictures of the next one. Adds to sums[i] for the i-th distorted
-     * picture. */
+    /* Processes rows of a scale and computes the pictures of the next scale. The sums of the i-th distorted picture are
+     * added to sums[i]. */
     void (*rows)(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums);
-    /* Returns the bytes needed for vmafgpu__vif_job.scratch. log_entries: number of entries of log_table. */
+    /* Returns the number of bytes needed for vmafgpu__vif_job.scratch. `log_entries` is the number of entries of
+     * log_table. */
     uint64_t (*scratch_size)(int width, int together, int threads);
     size_t log_entries;
 } vmafgpu__vif_functions;
 
-/* Returns the maximum strip width, a multiple of 64. It shrinks with the number of distorted images, as their state
- * shares the cache. */
+/* Returns the maximum width of a strip, a multiple of 64. More distorted images make strips narrower, because the state
+ * of all images shares the cache. */
 static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
     const int wide = VMAFGPU__VIF_WIDE_THREADS, share = threads < wide ? wide : threads;
     const int width = 2 * VMAFGPU__VIF_STRIP * wide / share / (1 + distorted_count) / 64 * 64;
@@ -7689,8 +7883,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 }
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Returns the bytes of scratch that the vector code needs for up to `together` distorted pictures: ten pairs of rows of
- * each picture, 16-bit lines for four rows, means and variances. */
+/* Returns the bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten pairs of
+ * rows of each picture, 16-bit lines for four rows, means, and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
@@ -7705,9 +7899,10 @@ static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) 
 #endif
 
 typedef struct vmafgpu__vif_tap_lines {
-    uint16_t *mean[2];    /* after the vertical pass: reference, distorted */
-    uint32_t *square[3];  /* reference squared, distorted squared, product */
-    int32_t *variance[3]; /* after the horizontal pass: s1, s2, s12 */
+    uint16_t *mean[2];    /* results of the vertical pass: reference, distorted */
+    uint32_t *square[3];  /* results of the vertical pass: squares of the reference, squares of the distorted
+                             picture, products */
+    int32_t *variance[3]; /* results of the horizontal pass: s1, s2, s12 */
 } vmafgpu__vif_tap_lines;
 
 static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
@@ -7729,8 +7924,8 @@ static uint64_t vmafgpu__vif_scratch_size_scalar(int width, int together, int th
     return carver.used;
 }
 
-/* The inner loops add a chunk of weighted samples, products or squares to sums. Each body is a single simple statement,
- * which compilers vectorise. */
+/* The inner loops add weighted samples, products or squares to sums, one chunk at a time. The body of each loop is a
+ * single simple statement, which compilers can vectorise. */
 static inline void vmafgpu__add_samples(uint32_t *VMAFGPU__RESTRICT sum, const uint16_t *VMAFGPU__RESTRICT a,
                                         uint16_t tap) {
     for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -7822,7 +8017,7 @@ static void vmafgpu__vif_plain_statistics(const vmafgpu__plan *plan, const vmafg
     sums->flat_count += flat_count;
 }
 
-/* Computes one row of the next scale: filters both ways and keeps every second row and column. */
+/* Computes one row of the next scale: filters in both directions, and keeps every second row and column. */
 static void vmafgpu__vif_shrink_row(const void *const *rows, int wide, const uint16_t *taps, int reach, int w,
                                     int shift, uint16_t *line, uint16_t *out) {
     const uint32_t half = (uint32_t)vmafgpu__half(shift);
@@ -8049,67 +8244,70 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
 /* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
- * instructions sum pairs of products: the even 16-bit lanes hold the samples of the upper row, the odd lanes those of
- * the lower row. The same pairs serve all four rows; only the taps shift by one from row to row. Squares are recomputed
- * for each group of four rows, which is faster than loading them from the L2 cache.
+ * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, the odd lanes samples of the
+ * lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to row. Squares are
+ * recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
- * Along a row, pairs are neighbouring samples. Even and odd pairs are stored separately, so that adjacent pairs in
- * memory are four columns apart, and one load serves four columns in the same way as a load of the vertical pass serves
- * four rows. Most of these loads cross cache lines and are expensive.
+ * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
+ * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
+ * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
- * Factors are signed, so 16-bit values are stored minus 32768. As the taps sum to 2^16, the sum of products is then too
- * small by 2^31. Values of more than 16 bits are summed in halves: sum(t * x) = 2^16 * sum(t * high) + sum(t * low),
- * each of which fits 32 bits. The taps of scale 3 are halved, because the middle one exceeds 32767, and the sums are
- * doubled afterwards; this is exact, as all of these taps are even.
- */
+ * Factors are signed, so 16-bit values are stored minus 32768. Since the taps add up to 2^16, this makes the sum of
+ * products too small by 2^31. Values of more than 16 bits are summed in halves:
+ * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
+ * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
+ * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
-/* The taps of a scale in pairs, for a window that starts on an even row or column, and for one that starts on an odd
- * one. `first` is the number of pairs of a larger window before these. */
+/* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
+ * starts on an odd one. In a larger window, `first` is the number of pairs before these. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
 } vmafgpu__vif_taps_of;
 
-enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* 16-bit lanes of a register */
+enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
-/* The windows of both filters of a scale fit a window of `reach`. SLOTS is the number of pairs in the window of four
- * rows or columns. Along rows the reach is at least 2, so that windows start with a whole pair. */
-#define VMAFGPU__VIF_MOST         9 /* pairs of a window of scale 0... */
+/* A scale uses two filters: its own, and that of the next scale. The windows of both fit a window of `reach`. SLOTS is
+ * the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if it is less, so
+ * that windows start with a whole pair. */
+#define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
-/* ODD is the distance in elements from the even pairs of a line to its odd pairs, a multiple of 32. PLACE is the index
- * of column x in a line, where x counts from the first column of the line. */
+/* ODD is the distance, in elements, from the even-numbered pairs of a line to the odd-numbered pairs. It is a multiple
+ * of 32. PLACE is the index in a line of column x, counted from the first column of the line. */
 #define VMAFGPU__VIF_ODD(widest)   (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
 typedef struct vmafgpu__vif_strip {
     const vmafgpu__vif_job *job;
-    int left, columns; /* first column and number of columns of the vertical pass */
-    int blocks;        /* 16-bit registers for these columns; even ones for even pairs */
-    int x, end;        /* columns that belong to the strip */
-    /* Per row, from column `left` on: mean, high and low halves of squares; the same of the distorted image, and halves
-     * of the products. next_line: two rows of the next scale of both images. */
+    int left, columns; /* the first column of the vertical pass, and the number of columns */
+    int blocks;        /* number of 16-bit registers for these columns; even-numbered registers hold the
+                          even-numbered pairs */
+    int x, end;        /* the columns that belong to the strip */
+    /* line: per row, from column `left` on: mean of the reference; high and low halves of its squares; the same three
+     * for the distorted image; halves of the products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
-    ptrdiff_t odd; /* VMAFGPU__VIF_ODD of the widest strip */
-    /* Each group of columns that fills four registers is stored as columns 0, 4, 8, ..., then 1, 5, ..., then 2, then
-     * 3. */
-    uint32_t *mean[4];    /* weighted mean of the reference, per row */
-    int32_t *variance[6]; /* s1 of four rows, then s2, s12 */
+    ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
+    /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
+     * columns 1, 5, ..., and so on. */
+    uint32_t *mean[4];    /* weighted mean of the reference, for each row */
+    int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets of the pairs of a window in a line */
+    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets in a line of the pairs of a window */
 } vmafgpu__vif_strip;
 
-/* Sums of many samples per lane. Each term of the logarithms is below 2^15. */
+/* Sums over many samples, one per lane. Each logarithm adds less than 2^15. */
 typedef struct vmafgpu__vif_totals {
-    /* Logarithms consist of two parts, see vif_logs. */
+    /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* includes VIF_LOG_BIAS and VIF_LOG_NOISE once per register counted in `registers`;
-                                   like `logs`, the same for all distorted images */
-    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes of two 32-bit values, [1] their upper values */
+    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE once per register of samples, whose
+                                  number is `registers`; equal for all distorted images, like `logs` */
+    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes that contain two 32-bit values, [1] sums the upper values
+                                  alone */
     unsigned logs, registers;
 } vmafgpu__vif_totals;
 
@@ -8128,16 +8326,16 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument and hides this from the compiler, which would otherwise keep taps in registers that the sums
- * need. */
+/* Returns its argument in a way that the compiler does not recognise. Otherwise compilers would keep the taps in
+ * registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
 }
 
-/* Most samples belong to scales 0 and 1. The functions for these get a constant `most`, so that their loops over the
- * pairs of a window (except the first and last pair) are unrolled. The other scales share one function with `most`
- * 0. */
+/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops over
+ * the pairs of a window, without the first and the last pair, are unrolled. For the other scales `most` is 0 and the
+ * loops are not unrolled. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
      : s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) \
@@ -8155,12 +8353,13 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
         } \
     }
 
-/* Returns the initial value of a sum, halved if the taps are (the sum is doubled at the end). */
+/* Returns the initial value of a sum. If taps are halved, the value is halved too, because the sum is doubled
+ * at the end. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_start(uint32_t v, int halved) {
     return vmafgpu__v_set32((int32_t)(v >> halved));
 }
 
-/* Sums of four rows or columns. These are named members because compilers keep arrays in memory during loops. */
+/* Sums of four rows or columns. The members are not an array, which compilers would keep in memory during loops. */
 typedef struct vmafgpu__vif_four {
     vmafgpu__v a, b, c, d;
 } vmafgpu__vif_four;
@@ -8171,12 +8370,12 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* The window of four rows or columns starts with a pair that only the first two need, and ends with a pair for the last
- * two only. */
+/* In the window of four rows or columns, the first pair is needed only by the first two, and the last pair only by
+ * the last two. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
-/* Adds a pair to the sums of its four rows or columns. taps[0] applies to the first two of them, taps[-1] to the last
- * two. vmafgpu__v_hold() makes compilers keep this order and the sums in registers. */
+/* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
+ * vmafgpu__v_hold() makes compilers keep this order, and keep the sums in registers. */
 VMAFGPU__INLINE void vmafgpu__vif_add_pair(vmafgpu__vif_four *sum, vmafgpu__v a, const vmafgpu__v (*taps)[2],
                                            int place) {
     if (place != VMAFGPU__VIF_LAST) {
@@ -8203,15 +8402,16 @@ VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
 
 /* ---- pairs of rows ---- */
 
-/* Returns the address of row y, mirrored at the borders; row 0 if the mirrored row is outside too (its content is not
- * used). */
+/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside too, returns the address of row
+ * 0; its content is then not used. */
 VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
                                                 int wide, int y) {
     const int at = vmafgpu__reflect(y, s->job->h);
     return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
 
-/* Stores two rows as pairs: the first columns of even pairs, their second columns, then the same of odd pairs. */
+/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then
+ * both for the odd-numbered pairs. */
 VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
                                           int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -8244,17 +8444,18 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, con
         vmafgpu__vif_take_of(s, image, 0, y, to);
 }
 
-/* ---- down the columns ---- */
+/* ---- vertical pass ---- */
 
-/* Splits 32-bit values of the first and second columns of pairs into lines of halves minus 32768; the upper halves
- * already have this offset. */
+/* Splits 32-bit values into upper and lower halves, and writes the halves minus 32768 to two lines. The values belong
+ * to the first (a) and second (b) columns of pairs. Their upper halves already include the offset. */
 VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
     vmafgpu__v_store(low, vmafgpu__v_xor(sign, vmafgpu__v_even_odd16(a, vmafgpu__v_slli32(b, 16))));
 }
 
-/* Returns (2^16 * high + low) >> n as (high << (16 - n)) + (low >> n). `low` includes the rounding constant. */
+/* Returns (2^16 * high + low) >> n, computed as (high << (16 - n)) + (low >> n). `low` includes the rounding
+ * constant. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_join(const vmafgpu__vif_strip *s, vmafgpu__v low, vmafgpu__v high) {
     return vmafgpu__v_add32(vmafgpu__v_sll32(high, 16 - s->square_shift), vmafgpu__v_srl32(low, s->square_shift));
 }
@@ -8264,7 +8465,7 @@ VMAFGPU__INLINE void vmafgpu__vif_put_means(const vmafgpu__vif_strip *s, uint16_
         line, vmafgpu__v_even_odd16(vmafgpu__v_srl32(a, s->mean_shift), vmafgpu__v_sll32(b, 16 - s->mean_shift)));
 }
 
-/* Computes the means of four rows in a block of two registers. */
+/* Computes the means of four rows for the columns in two registers. */
 VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
                                            vmafgpu__v (*out)[4]) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8284,7 +8485,7 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
     vmafgpu__vif_put_four(next, out[1]);
 }
 
-/* Computes two rows of the next image; uses the taps of even rows only. */
+/* Computes two rows of the image of the next scale. Only the taps for even rows are used. */
 VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at, int most,
                                            vmafgpu__v *out) {
     enum { STEP = VMAFGPU__V_BYTES };
@@ -8306,9 +8507,9 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
     out[3] = vmafgpu__v_add_pairs16(d, vmafgpu__v_load(from + at[pairs] + STEP), taps[pairs - 1][0]);
 }
 
-/* Computes the means of four rows of an image into line `line` of each row (if `means` is set), and two rows of the
- * next image into `next_line` (unless NULL). `at` has the offsets of the pairs of the window. `ahead` are the four rows
- * that are read next; they are prefetched gradually. */
+/* If `means` is set, computes the means of four rows of an image and writes them to line `line` of each row. Unless
+ * `next_line` is NULL, also computes two rows of the image of the next scale. `at` contains the offsets of the pairs in
+ * the window. `ahead` are the four rows that will be read next; they are prefetched in small steps. */
 VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int means, int line, uint16_t *const *next_line, const char *const *ahead,
                                            int most) {
@@ -8343,7 +8544,7 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_means(const vmafgpu__vif_strip *s, co
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_means_at, s, from, at, means, line, next_line, ahead);
 }
 
-/* Sums of the lower halves of products, and of the upper halves if products have more than 16 bits. */
+/* Sums of the lower halves of products. If products have more than 16 bits, there are sums of the upper halves too. */
 typedef struct vmafgpu__vif_product {
     vmafgpu__vif_four low, high;
 } vmafgpu__vif_product;
@@ -8367,15 +8568,16 @@ VMAFGPU__INLINE void vmafgpu__vif_add_product(vmafgpu__vif_product *sum, const c
     }
 }
 
-/* Computes products of an image with another one (squares if `square` is set) for four rows, and stores their halves in
- * two lines from `line` on. The kinds of products are computed one at a time, because registers are scarce. */
+/* Computes weighted sums of the products of two images (of the squares of one image if `square` is set) for four rows,
+ * and stores their halves in two lines, starting with `line`. Each kind of product is computed separately, because
+ * registers are scarce. */
 VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const char *from, const char *other,
                                               int square, int wide, const ptrdiff_t *at, int line, int most) {
     enum { STEP = VMAFGPU__V_BYTES };
     const int pairs = most ? most : s->down.pairs, together = wide && VMAFGPU__V_REGISTERS < 32 ? 1 : 2;
     for (int b = 0; b < s->blocks; b++) {
         const ptrdiff_t x = b / 2 * VMAFGPU__VIF_BLOCK + b % 2 * s->odd;
-        vmafgpu__v low[2][4], high[2][4]; /* for both registers */
+        vmafgpu__v low[2][4], high[2][4]; /* for both registers of a block of columns */
         for (int k = 0; k < 2; k += together, from += together * STEP, other += together * STEP) {
             const vmafgpu__v(*taps)[2] = vmafgpu__vif_anew(s->down.pair);
             vmafgpu__vif_product sum[2];
@@ -8427,9 +8629,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
-/* Mirrors lines at those borders of the image that the strip touches: eight columns, whatever the reach. A pair beyond
- * a border consists of the first column of one inner pair and the second column of the pair before it. Two pairs that
- * are adjacent in memory are four columns apart and are swapped. */
+/* Mirrors lines at the borders of the image that the strip touches. Always writes eight columns, whatever the reach. A
+ * pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
+ * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image,
+ * are swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -8455,7 +8658,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
                 two = two >> 32 | two << 32;
                 memcpy(lines[k] + to[i], &two, sizeof two);
             }
-            if (side && odd) /* the second half of the last pair is outside */
+            if (side && odd) /* the second column of the last pair is outside the image */
                 lines[k][VMAFGPU__VIF_PLACE(s->odd, right)] = lines[k][VMAFGPU__VIF_PLACE(s->odd, right - 2)];
         }
     }
@@ -8463,7 +8666,7 @@ static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *co
 
 /* ---- images of the next scale ---- */
 
-/* Sets the byte offsets in a line of the pairs in the window of four columns at 0. */
+/* Computes the offsets of the pairs in the window of columns 0 to 3, in bytes relative to column 0 of a line. */
 static void vmafgpu__vif_set_places(ptrdiff_t *at, ptrdiff_t odd, int reach) {
     for (int i = 0; i < VMAFGPU__VIF_SLOTS(reach); i++) {
         const int n = i - reach / 2;
@@ -8507,10 +8710,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
 
-/* ---- along the rows, and the statistics ---- */
+/* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of one, three or five lines at a time, limited by registers. Many independent sums hide the latency of
- * multiplications. */
+/* Weighted sums of up to five lines at a time; fewer if there are few registers. Many independent sums hide the latency
+ * of multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -8535,7 +8738,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const ptrdiff_t *at = s->along_at;
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
-/* Scales 0 and 1 need no table: offsets follow from the first two. */
+/* at scales 0 and 1 all offsets follow from the first two, without a table */
 #define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
@@ -8561,8 +8764,8 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Computes rounded weighted sums of lines at columns x..: of means, and of `squares` pairs of lines (high and low
- * halves), as high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums of lines, for columns starting with x: of the means, and of `squares` pairs of lines.
+ * A pair of lines contains high and low halves, which are combined as high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -8595,13 +8798,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
     return vmafgpu__v_high_halves(even, odd);
 }
 
-/* Computes 2048 * log2(v), with the values of the table of vmafgpu__log2_2048() plus a constant, for 2^15 <= v < 2^31.
- * The fraction in 1..2 is multiplied by a factor: the reciprocal of about the middle of its part (of 8 or 32 parts),
- * chosen so that its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. Adding it to a
- * number of at least 1.5 * 2^23 rounds it to an integer. An exhaustive test of all 32768 fractions confirmed the values
- * of the table. The upper bits of the float contain the exponent and the index of the part; their contribution,
- * LOG_PART per part, is added when sums are finished. */
-#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of such floats is worth 1 */
+/* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
+ * vmafgpu__log2_2048(). The range of the significand, 1 to 2, is divided into 8 or 32 parts. The significand is
+ * multiplied by a factor that brings it close to 1. The factor is roughly the reciprocal of the middle of the part,
+ * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. It is
+ * rounded to an integer by adding it to a number of at least 1.5 * 2^23. For all 32768 significands, a test has
+ * confirmed that the results equal those of the table. The upper bits of the float contain the exponent and the index
+ * of the part. They contribute LOG_PART per part, which is added when the sums are finished. */
+#define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
@@ -8621,8 +8825,8 @@ static const int16_t vmafgpu__log_whole[32] = {
 };
 #endif
 
-/* Constants of the statistics, computed once and kept in registers, as compilers would recompute them for each register
- * of samples. */
+/* Constants of the statistics. They are computed once and kept in registers, because compilers would otherwise
+ * recompute them for each register of samples. */
 typedef struct vmafgpu__vif_constants {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
@@ -8668,7 +8872,7 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     out[1] = part;
 }
 
-/* vmafgpu__vif_logs() returns 2048 * k plus this constant for 2^k. */
+/* For v = 2^k, vmafgpu__vif_logs() returns 2048 * k plus this constant. */
 #define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
 
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
@@ -8676,13 +8880,14 @@ VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) 
     out[1] = vmafgpu__v_load_32_as_f64(from + VMAFGPU__V_WORDS / 2);
 }
 
-/* A register of samples whose divisions are in flight. */
+/* A register of samples whose divisions have started. */
 typedef struct vmafgpu__vif_pending {
     vmafgpu__v x1[2], x12[2], gain[2];
     const int32_t *s2;
 } vmafgpu__vif_pending;
 
-/* Adds the numerator terms, with exactly the operations of vmafgpu__vif_channel() and vmafgpu__vif_information(). */
+/* Adds the numerator terms. The operations are exactly those of vmafgpu__vif_channel() and
+ * vmafgpu__vif_information(). */
 VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int variants, const vmafgpu__vif_constants *c,
                                              const vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
     vmafgpu__v x2[2], rest[2], log_n1[2];
@@ -8709,9 +8914,9 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
     }
 }
 
-/* Adds a register of samples, except the numerator terms, which remain pending; meanwhile the terms of the previous
- * register are added, as divisions have a long latency. The memory at s2 must stay unchanged until then. `reference`:
- * add the sums that depend on the reference only. */
+/* Adds a register of samples to the totals, except for its numerator terms. Divisions have a long latency, so these
+ * terms remain pending, and the terms of the previous register are added instead. The memory at s2 must stay unchanged
+ * until the pending terms are added. If `reference` is set, sums that depend on the reference only are added too. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
                                       const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2,
                                       int32_t *s12, vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
@@ -8728,8 +8933,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
             return;
         totals->logs += reference ? vmafgpu__v_mask_count(is_log) : 0;
     }
-    /* In the denominator, flat samples count with the variance of the noise; vmafgpu__vif_deliver() subtracts these
-     * terms. */
+    /* The denominator is computed as if flat samples had the variance of the noise; vmafgpu__vif_deliver() subtracts
+     * these terms. */
     totals->registers++;
     if (reference) {
         vmafgpu__v log[2];
@@ -8738,7 +8943,8 @@ VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, i
         for (int i = 0; i < 2; i++)
             totals->denominator[i] = vmafgpu__v_add32(totals->denominator[i], log[i]);
     }
-    /* Samples without a numerator term get covariance 0, which makes gain and term 0 whatever the variances are. */
+    /* If a sample has no numerator term, its covariance is set to 0, which makes its gain and its term 0, whatever the
+     * variances are. */
     const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(is_log, vmafgpu__v_greater32(distorted, zero));
     vmafgpu__v_store(s12, vmafgpu__v_keep32(has_term, vmafgpu__v_max32(vmafgpu__v_load(s12), zero)));
     vmafgpu__vif_pending next;
@@ -8763,8 +8969,8 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* Converts the totals of `samples` samples into sums and clears them. denominator and flat_count are set only if
- * `reference` is set. */
+/* Converts the totals of `samples` samples into sums, and then clears the totals. denominator and flat_count are set
+ * only if `reference` is set. */
 static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
     uint64_t noise[2][VMAFGPU__V_BYTES / 8], sum = 0;
@@ -8778,14 +8984,14 @@ static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals 
     if (reference) {
         const uint32_t bias = totals->registers * (VMAFGPU__VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE);
         sums->denominator = (int64_t)vmafgpu__vif_lanes(totals->denominator, bias) -
-                            /* log2(1 + noise / noise) for each flat sample */
+                            /* each flat sample has contributed log2(1 + noise / noise) */
                             (int64_t)2048 * (totals->registers * VMAFGPU__V_WORDS - totals->logs);
         sums->flat_count = samples - (int64_t)totals->logs;
     }
     memset(totals, 0, sizeof *totals);
 }
 
-/* Zeroes the values of a line for columns outside the strip. Samples with variance 0 add nothing. */
+/* Sets the values of a line to 0 in columns outside the strip. Samples with variance 0 add nothing. */
 static void vmafgpu__vif_clear_outside(const vmafgpu__vif_strip *s, int32_t *line) {
     static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const int columns = s->end - s->x, past = columns % (4 * VMAFGPU__V_WORDS);
@@ -8858,7 +9064,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     }
     sum.logs = totals->logs;
     sum.registers = totals->registers;
-    memset(&pending, 0, sizeof pending); /* terms of 0 */
+    memset(&pending, 0, sizeof pending); /* zero variances produce terms of 0 */
     pending.s2 = s2;
     for (int x = 0; x < count; x += VMAFGPU__V_WORDS)
         vmafgpu__vif_add(plan, variants, reference, &c, s1 + x, s2 + x, s12 + x, &pending, &sum);
@@ -8873,7 +9079,7 @@ VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int
     totals->registers = sum.registers;
 }
 
-/* Adds the statistics of a row to the totals. Not inlined, which improves register allocation. */
+/* Adds the statistics of a row to the totals. Inlining is prevented, which improves register allocation. */
 static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *s, int row, int reference,
                                                       const vmafgpu__vif_constants *constants,
                                                       vmafgpu__vif_totals *totals) {
@@ -8886,15 +9092,15 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_statistics(const vmafgpu__vif_strip *
         vmafgpu__vif_statistics_of(s, row, variants, reference, constants, totals);
 }
 
-/* ---- strips and bands ---- */
+/* ---- strips of columns, strips of rows ---- */
 
-/* Processes one strip of columns. `pairs_at` is memory for the pairs of rows: of the reference, then of each distorted
- * image. */
+/* Processes one strip of columns. `pairs_at` is memory for pairs of rows, first those of the reference, then those of
+ * each distorted image. */
 static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgpu__vif_sums *const *sums) {
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
     const int has_sums = !job->images_only;
-    /* Bytes between pairs of rows (not a multiple of 4096 bytes), and between images. */
+    /* Bytes between pairs of rows, which must not be a multiple of 4096, and bytes between images. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
@@ -8912,8 +9118,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         ptrdiff_t at[10];
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
-        /* The vertical pass and the borders come first: wide loads that overlap recent narrow stores would stall (no
-         * store forwarding). */
+        /* For all four rows, the vertical pass and the borders are computed first. Otherwise wide loads that overlap
+         * the narrow stores of the borders would stall, because store forwarding is impossible. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -8949,21 +9155,21 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     }
 }
 
-/* Adds the sums of a strip of rows, for distorted[i] to sums[i], and computes its rows of the images of the next scale:
- * from rows first, first + 2, ... */
+/* Processes a strip of rows. Adds the sums for distorted[i] to sums[i], and computes the rows of the images of the next
+ * scale that correspond to rows first, first + 2, ... */
 static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *const *sums) {
     vmafgpu__vif_strip s;
     s.job = job;
     s.mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     s.square_shift = vmafgpu__vif_square_shift(job->scale, job->bit_depth);
-    /* Means are stored minus 32768; bytes are summed unchanged, words minus 32768. */
+    /* Means are stored minus 32768. Sums of words include this offset already; sums of bytes do not. */
     const int reach = vmafgpu__vif_reach(job->scale), halved = job->scale == 3;
     s.halved = halved;
     const uint32_t mean_start =
         (job->wide ? 0x80000000u : 0) + (1u << (s.mean_shift - 1)) - (1u << (15 + s.mean_shift));
     s.mean_start = vmafgpu__vif_start(mean_start, halved);
     s.next_start = vmafgpu__vif_start(mean_start, job->scale == 2);
-    /* Upper halves of squares are stored minus 32768 too. */
+    /* Like the means, the upper halves of squares are stored minus 32768. */
     s.high_start = vmafgpu__vif_start(0x80000000u + (1u << (15 + s.square_shift)), halved);
     s.low_start = vmafgpu__vif_start((job->wide ? 0x80000000u : 0) + (uint32_t)vmafgpu__half(s.square_shift), halved);
 
@@ -8991,7 +9197,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
             at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
-    /* Strips have about the same width, a multiple of the widest registers. */
+    /* All strips have about the same width, which is a multiple of the widest registers. */
     const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
@@ -9010,19 +9216,19 @@ static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vm
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per variant and scale, in order ---- */
+/* ---- on a GPU: one launch per variant and scale, in this order ---- */
 
-/* The matrix form exists for compute capability 8.0 and up, the 16 x 16 matrix form for CDNA from gfx90a on and for
- * gfx12, the plain form everywhere. The statistics exist with doubles (f64), for devices whose doubles are at least
- * half as fast as floats (compute capability 8.0, 9.0, 10.0; CDNA), and almost without doubles (int). All of them
- * compute the same sums. */
+/* The matrix form exists for compute capability 8.0 and later. The 16 x 16 matrix form exists for CDNA from gfx90a on,
+ * and for gfx12. The plain form exists for all devices. There are two versions of the statistics. One uses doubles
+ * (f64); it is for devices on which doubles are at least half as fast as floats (compute capability 8.0, 9.0, 10.0;
+ * CDNA). The other version (int) uses almost no doubles. All forms and versions compute the same sums. */
 typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_F64 = 0,
     VMAFGPU__VIF_INT,
     VMAFGPU__VIF_STATISTICS
 } vmafgpu__vif_statistic;
 
-/* Kinds of input: scale 0 with 8, 9..12 and 13..16 bits, then scales 1, 2, 3. */
+/* Kinds of input: scale 0 with 8 bits, 9 to 12 bits, and 13 to 16 bits; then scales 1, 2 and 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
@@ -9043,8 +9249,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
-/* Returns the block of a kernel. `limit`: maximum shared memory of a block on this device; `threads`: maximum threads
- * of a block of this kernel, 0 if unknown. */
+/* Returns the block of a kernel. `limit` is the maximum shared memory of a block on this device. `threads` is the
+ * maximum number of threads per block of this kernel, or 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
@@ -9092,9 +9298,10 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form. Row r computes output r of 16, from the inputs between 8 before and 7 after these
- * outputs. The next scale keeps every second output, 8 in all. There are three matrices: low digits of the taps, high
- * digits, and the next scale (high digits in rows 0..7, low digits in rows 8..15). */
+/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 before the first output. Row r
+ * computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits of
+ * the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
+ * rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
 }
@@ -9108,7 +9315,8 @@ static int vmafgpu__vif_next(int scale, int row, int k) {
     return row < 8 ? tap >> 8 : tap & 255;
 }
 
-/* Writes the matrices of each scale: for the vertical pass, then for odd and for even steps of the horizontal pass. */
+/* Writes the matrices of each scale: first those of the vertical pass, then those for odd steps and for even steps of
+ * the horizontal pass. */
 static void vmafgpu__vif_matrices(uint32_t *out) {
     static const vmafgpu__halves halves[3] = { VMAFGPU__HALVES_KEPT, VMAFGPU__HALVES_UPPER, VMAFGPU__HALVES_LOWER };
     for (int scale = 0; scale < VMAFGPU__SCALES; scale++)
@@ -9119,11 +9327,11 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
         }
 }
 
-/* ---- the same for products of 16 x 16 ----
+/* ---- matrices of the 16 x 16 matrix form ----
  *
- * Lane 16 * g + i contains row i. Its words hold RESULTS = 256 / lanes values of k from RESULTS * g on, then as many
- * from 16 + RESULTS * g on. Digits of taps are signed with 64 lanes. The part of a tap that does not fit two digits is
- * in the rest matrix. */
+ * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold RESULTS values of k, starting
+ * with RESULTS * g, and then RESULTS values starting with 16 + RESULTS * g. With 64 lanes, the digits of taps are
+ * signed. If a tap does not fit two digits, the excess is in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -9135,7 +9343,8 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES &&
                (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs: down for each image; across with both digits in one lane */
+        /* 8 outputs: DOWN fills rows 0..7 for the reference, rows 8..15 for the distorted image; ACROSS has both digits
+         * in one lane */
         const int output =
             which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
@@ -9157,8 +9366,8 @@ static void vmafgpu__vif_16_matrices(uint32_t *out, int lanes) {
     }
 }
 
-/* Layout of the tables: logarithms as bytes, then the tap matrices of the scales, within the size of a table of 16-bit
- * logarithms. */
+/* Layout of the tables: one byte per logarithm, then the tap matrices of all scales. The total must not exceed the size
+ * of a table of 16-bit logarithms. */
 enum { VMAFGPU__VIF_FRAGMENTS_AT = VMAFGPU__VIF_LOG_TABLE, VMAFGPU__VIF_TABLES_SIZE = 2 * VMAFGPU__VIF_LOG_TABLE };
 typedef char vmafgpu__vif_threads_fit[VMAFGPU__VIF_WARPS_PTX * 32 == (int)VMAFGPU__LEAST_MOST_THREADS ? 1 : -1];
 typedef char
@@ -9172,10 +9381,10 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes a byte per logarithm: the logarithm minus the part that the kernels compute. Uses VMAFGPU__VIF_TABLES_SIZE
- * bytes as scratch. */
+/* Writes one byte per logarithm: the difference between the logarithm and what the kernels compute for it. Uses
+ * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
-    uint16_t *table = (uint16_t *)(void *)bytes; /* in place: writes stay behind reads */
+    uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
     vmafgpu__log_table(table);
     for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
@@ -9206,15 +9415,15 @@ static vmafgpu__vif_gain vmafgpu__vif_gain_of(double limit) {
 
 typedef struct vmafgpu__vif_call {
     const vmafgpu__plan *plan;
-    int index, scale; /* variant in the plan; scale */
+    int index, scale; /* `index`: variant in the plan */
     vmafgpu__kernel_form form;
     vmafgpu__block block; /* from vmafgpu__vif_block() */
-    int resident;         /* blocks that the device runs at once: multiprocessors times occupancy */
+    int resident;         /* number of blocks that the device runs at once: multiprocessors times occupancy */
     const vmafgpu__vif_scratch *layout;
     unsigned char *scratch;      /* device memory of the first pair */
     const unsigned char *tables; /* from vmafgpu__gpu_vif_tables() */
     uint32_t *illegal, *claimed; /* as in the launch */
-    int images_only;             /* compute the next scale only, no sums */
+    int images_only;             /* if 1, only the next scale is computed, and no sums */
 } vmafgpu__vif_call;
 
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
@@ -9263,7 +9472,7 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
     return plan->vif_variants > 0;
 }
 
-/* Returns the name of a kernel. Functions are numbered by scale. */
+/* Returns the name of a kernel. Kernels are numbered by scale. */
 static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
     return scale >= (int)VMAFGPU__SCALES ? NULL
                                          : vmafgpu__vif_kernels[context->form][context->uses_integers]
@@ -9368,8 +9577,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>motion                                       change of blurred references
  * ================================================================================================
- * Follows integer_motion.c of libvmaf. The chapters of motion and vif share vmafgpu__kernel_form and
- * vmafgpu__put_matrix() of >>gpu features, and general helpers.
+ * Follows integer_motion.c of libvmaf. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu
+ * features with the chapter on vif, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -9390,26 +9599,27 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns the sum of taps times values y, |y| <= 65535, rounded and shifted right. The sum does not fit 32 bits, so it
- * is passed as the sums for y >> 8 and for y & 255. The shift is the bit depth for the vertical pass and 16 for the
- * horizontal pass. */
+/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit 32 bits, so
+ * it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
+ * pass and 16 in the horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
 }
 
 enum {
     VMAFGPU__MOTION_THREADS = 256,       /* plain form */
-    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words of the tap matrices */
+    VMAFGPU__MOTION_FRAGMENTS = 5 * 128, /* words in the tap matrices */
     VMAFGPU__MOTION_TILE_WIDTH = 128,
     VMAFGPU__MOTION_TILE_HEIGHT = 32,
     VMAFGPU__MOTION_STRIDE = VMAFGPU__MOTION_TILE_WIDTH + 8,
     VMAFGPU__MOTION_MATRIX_WARPS_8 = 8,
-    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* 8 rows per warp */
-    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed, of 128 that are read */
+    VMAFGPU__MOTION_MATRIX_WARPS_12 = 4, /* each warp computes 8 rows */
+    VMAFGPU__MOTION_MATRIX_WIDTH = 112,  /* columns of a tile that are summed; 128 columns are read */
     VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
     VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* The tile (matrix form: the tile of both frames with its surroundings), then a word per warp. */
+    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames and their surroundings, then
+     * one word per warp. */
     VMAFGPU__MOTION_PLAIN_SHARED =
         (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
     VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
@@ -9421,7 +9631,8 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* 1: both of pair.before, block z is 2 * pair + which; otherwise only pair.before[only] */
+    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (block z is 2 * pair + index of
+                              the frame); otherwise only pair.before[only] is */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9475,7 +9686,8 @@ static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e,
                                   e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether `column` is a motion column of this extractor: the SAD under either name, motion2 or motion3. */
+/* Whether `column` is a motion column of this extractor: motion under its name or its debug name, motion2, or
+ * motion3. */
 static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
     const int early = column - e->columns[0], late = column - e->columns[2];
     return e->feature->columns == vmafgpu__motion_columns &&
@@ -9487,16 +9699,16 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether motion2 and motion3 of the next position can be computed. They need the next SAD; the first positions need
- * the first SAD that exists. */
+/* Whether motion2 and motion3 of the next position can be computed. They depend on the SAD of the position after it.
+ * The first positions depend on the first SAD that exists. */
 static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
     const int64_t needed = m->emitted < window ? window : m->emitted + 1;
     return m->emitted < m->count && (ended || needed < m->count);
 }
 
-/* Computes motion2 and motion3 of the next position; row may be NULL. The state holds the last SAD scores, and the
- * previous motion3 without the moving average. */
+/* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
+ * motion3 of the previous position without the moving average. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -9538,11 +9750,12 @@ VMAFGPU__COLD_END
 
 typedef struct vmafgpu__motion_lines {
     int32_t *whole;     /* scalar code: result of the vertical pass */
-    int16_t *pair[3];   /* vector code: differences of two rows each */
-    int16_t *row[2][2]; /* vertical pass of two rows: whole results, or halves and last bits */
+    int16_t *pair[3];   /* vector code: each contains the differences of two rows */
+    int16_t *row[2][2]; /* results of the vertical pass for two rows: [row][0] whole values; or [row][0] halves and
+                           [row][1] last bits */
 } vmafgpu__motion_lines;
 
-/* Rows are bytes or 16-bit words (`wide`). Lines have margins on both sides. */
+/* Rows contain 16-bit words if `wide` is set, otherwise bytes. Lines have margins on both sides. */
 typedef struct vmafgpu__motion_job {
     const vmafgpu__view *before, *now;
     int wide, w, h, bit_depth;
@@ -9550,7 +9763,7 @@ typedef struct vmafgpu__motion_job {
 } vmafgpu__motion_job;
 
 typedef struct vmafgpu__motion_functions {
-    /* Returns the sum of absolute values of the blurred difference of two frames in rows first..end-1. */
+    /* Returns the sum of absolute values of the blurred difference between two frames, over rows first..end-1. */
     int64_t (*rows)(const vmafgpu__motion_job *job, int first, int end);
 } vmafgpu__motion_functions;
 
@@ -9676,18 +9889,17 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_split_rows VMAFGPU__LEVEL_NAME(vmafgpu__motion_split_rows)
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
-/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions sum pairs of
- * products: the even 16-bit lanes hold the upper row, the odd lanes the lower row. Three pairs contain the windows of
- * two rows.
- * Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and an odd column.
+/* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
+ * products: the even 16-bit lanes hold the upper row, the odd lanes hold the lower row. Three such pairs contain the
+ * windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and
+ * an odd column.
  *
- * A sum of the vertical pass has up to 17 bits. If one of them does not fit 16 bits, both rows are recomputed with
- * halves and last bits stored separately: sum(t (2 a + b)) + 2^15 >> 16 equals sum(t a) + (sum(t b) + 2^15 >> 1) >> 15,
- * which fits 32 bits.
- */
+ * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
+ * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
+ * (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit 32 bits. */
 
 typedef struct vmafgpu__motion_pairs_of {
-    vmafgpu__v of[2][3]; /* taps for the pairs of a window, for the even and the odd one */
+    vmafgpu__v of[2][3]; /* taps for the pairs of a window: [0] for the even row or column, [1] for the odd one */
 } vmafgpu__motion_pairs_of;
 
 VMAFGPU__INLINE vmafgpu__motion_pairs_of vmafgpu__motion_taps_of(void) {
@@ -9713,7 +9925,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__motion_difference(const void *before, const 
     return vmafgpu__v_sub16(vmafgpu__v_samples(before, wide, x, w), vmafgpu__v_samples(now, wide, x, w));
 }
 
-/* Computes and stores a pair of rows of differences; rows: two of `before`, then two of `now`. */
+/* Computes and stores the differences of a pair of rows. `rows` contains two rows of `before`, then two rows of
+ * `now`. */
 VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int x, int w, int16_t *out,
                                           vmafgpu__v *pair) {
     const vmafgpu__v a = vmafgpu__motion_difference(rows[0], rows[2], wide, x, w);
@@ -9724,8 +9937,9 @@ VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int
     vmafgpu__v_store(out + 2 * x + VMAFGPU__V_BYTES / 2, pair[1]);
 }
 
-/* Runs the vertical pass of two rows. Computes the third pair from `rows` and prefetches the rows of the fourth; with
- * `split`, all three pairs are read from memory. Returns nonzero if a sum did not fit 16 bits. */
+/* Computes the vertical pass of two rows. The third pair is computed from `rows`, and the rows of the fourth pair are
+ * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not
+ * fit 16 bits. */
 VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                          int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -9767,8 +9981,8 @@ VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t
     return vmafgpu__v_any(vmafgpu__v_sub_to_0_u16(most, vmafgpu__v_set16(32766)));
 }
 
-/* Returns the sum of a row after the horizontal pass. A lane stays below 2^30: 65536 for each of 16384 columns, over at
- * least four lanes. */
+/* Returns the sum of absolute values of a row after the horizontal pass. A lane stays below 2^30, because each of at
+ * most 16384 columns adds at most 65536, and there are at least four lanes. */
 VMAFGPU__INLINE int64_t vmafgpu__motion_along(int16_t *const *line, int w, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     const vmafgpu__motion_pairs_of t = vmafgpu__motion_taps_of();
@@ -9866,7 +10080,7 @@ VMAFGPU__COLD
 
 /* ---- on a GPU: one launch ---- */
 
-/* Forms are as for VIF. Above 12 bits and on AMD, only the plain form exists. */
+/* Motion uses the same kernel forms as VIF. Above 12 bits, and on AMD GPUs, only the plain form exists. */
 
 static const char *vmafgpu__motion_kernel(vmafgpu__kernel_form form, int bit_depth) {
     static const char *const names[VMAFGPU__FORMS][3] = {
@@ -9881,8 +10095,9 @@ static int vmafgpu__motion_tap_or_0(int i) {
     return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
 }
 
-/* Elements for vmafgpu__put_matrix(); motion has a single scale. The vertical matrix computes 8 outputs from 12 rows of
- * the earlier frame (k < 16) minus those of the present frame, in signed digits. */
+/* Elements for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8 outputs from the
+ * differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame. Its digits
+ * are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -9898,7 +10113,7 @@ static int vmafgpu__motion_difference_tap(int scale, int row, int k) {
     return k < 16 ? digit : -digit;
 }
 
-/* Writes the matrices: horizontal for odd steps, horizontal for even steps, vertical. */
+/* Writes the matrices: horizontal pass for odd steps, horizontal pass for even steps, vertical pass. */
 static void vmafgpu__motion_matrices(uint32_t *out) {
     out = vmafgpu__put_matrix(out, vmafgpu__motion_low, 0, VMAFGPU__HALVES_KEPT);
     out = vmafgpu__put_matrix(out, vmafgpu__motion_high, 0, VMAFGPU__HALVES_KEPT);
@@ -10012,17 +10227,17 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also compiled in builds without the feature ---- */
 
 typedef struct vmafgpu__adm_sums {
     int64_t denominator[VMAFGPU__BANDS];
     int64_t numerator[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS];
-    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim, the additive impairment measure */
+    int64_t impairment[VMAFGPU__MAX_VARIANTS][VMAFGPU__BANDS]; /* for aim (additive impairment measure) */
 } vmafgpu__adm_sums;
 
 typedef struct vmafgpu__adm_variant {
     double gain_limit;
-    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: h and v, d */
+    uint32_t factor[VMAFGPU__SCALES][2]; /* contrast sensitivity in fixed point: [0] for h and v, [1] for d */
 } vmafgpu__adm_variant;
 
 #endif
@@ -10059,7 +10274,8 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
 VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
 VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
 
-/* Filters four samples. 32 bits suffice for luma and, in the vertical pass, for the low-pass band of scale 0. */
+/* Applies a filter to four samples. 32 bits are enough for luma, and in the vertical pass also for the low-pass band
+ * of scale 0. */
 VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
     return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10076,17 +10292,17 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
     return scale & 1 ? 15 : 16;
 }
 
-/* Values that depend on the size of a band. */
+/* Values that depend on the size of the bands at a scale. */
 typedef struct vmafgpu__adm_geometry {
-    int w, h;                       /* of the bands of this scale                                          */
-    int left, top;                  /* border excluded from all sums, on each side                         */
-    int mask_shift[VMAFGPU__BANDS]; /* per sample of the numerators                                */
-    int mask_row_shift;             /* per row of the numerators                                           */
-    int den_shift;                  /* per sample of the denominator (scales 1..3)                         */
-    int den_row_shift;              /* per row of the denominator                                          */
+    int w, h;                       /* size of the bands */
+    int left, top;                  /* columns and rows on each side that are excluded from all sums */
+    int mask_shift[VMAFGPU__BANDS]; /* right shift per sample of the numerators */
+    int mask_row_shift;             /* right shift per row of the numerators */
+    int den_shift;                  /* right shift per sample of the denominator (scales 1..3) */
+    int den_row_shift;              /* right shift per row of the denominator */
 } vmafgpu__adm_geometry;
 
-/* Returns a tenth of the size, rounded as in libvmaf. */
+/* Returns about a tenth of the size, rounded as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_border(int n) {
     return n < 5 ? 0 : (n - 5) / 10;
 }
@@ -10100,7 +10316,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     const int region_w = g.w - 2 * g.left, region_h = g.h - 2 * g.top;
     const int log_w = vmafgpu__ceil_log2((uint32_t)g.w);
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        /* The shift is negative only for bands of 8 columns at scale 0, where libvmaf is undefined. */
+        /* The shift would be negative only for bands of 8 columns at scale 0, where the result of libvmaf is
+         * undefined. */
         const int shift = scale ? log_w : log_w - (band < 2 ? 4 : 3);
         g.mask_shift[band] = shift > 0 ? shift : 0;
     }
@@ -10116,8 +10333,8 @@ VMAFGPU__FN vmafgpu__adm_geometry vmafgpu__adm_geometry_of(int width, int height
     return g;
 }
 
-/* Whether the distorted coefficients (th, tv) point within one degree of those of the reference (oh, ov). Compares
- * products rounded to float, as libvmaf does. */
+/* Whether the distorted coefficients (th, tv) have the same direction, within one degree, as the coefficients of the
+ * reference (oh, ov). Products are rounded to float before the comparison, as in libvmaf. */
 VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv) {
     const double cos_1deg_squared = 33544212.0 / 33554432.0;
     const int64_t dot = (int64_t)oh * th + (int64_t)ov * tv;
@@ -10129,8 +10346,8 @@ VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int3
     return d * d >= cos_1deg_squared * o * t;
 }
 
-/* Returns the part of t that is o scaled by a factor in 0..1 (before the gain), or 0 if the signs differ. The result
- * has the sign of o. */
+/* Returns the restored part of t before the gain: o scaled by a factor in the range 0 to 1, or 0 if the signs of o
+ * and t differ. */
 VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     if (o == 0 || t == 0 || (o ^ t) < 0)
         return 0;
@@ -10144,19 +10361,21 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain. Only for coefficients whose angle flag is set. */
+/* Applies the enhancement gain. This is done only for coefficients with the same angle, see
+ * vmafgpu__adm_same_angle(). */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
     return (int32_t)(o > 0 ? (gained < limit ? gained : limit) : (gained > limit ? gained : limit));
 }
 
-/* Returns |v|, or the most negative number unchanged. */
+/* Returns |v|. The most negative number is returned unchanged. */
 VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* A coefficient weighted by the contrast sensitivity: its magnitude, its share of the masking threshold as one of eight
- * neighbours, and the additional share as the centre. The shares are summed modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share in the masking threshold
+ * of each of its eight neighbours, and the amount by which its share in its own threshold is larger. Shares are summed
+ * modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -10170,10 +10389,11 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
         const int32_t weighted = (int16_t)(band < 2 ? (product + 16384) >> 15 : (product + 65535) >> 17);
         const int32_t magnitude = vmafgpu__magnitude(weighted);
         side = (int16_t)((4369 * magnitude + 2048) >> 12);
-        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps from 15360 on, as in libvmaf */
+        centre = (int16_t)((8738 * magnitude + 2048) >> 12); /* wraps if the magnitude is 15360 or more, as in
+                                                                libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* The rounding constant overflows to -2^31 in libvmaf; this must be reproduced. */
+        /* In libvmaf the rounding constant overflows to -2^31. This must be reproduced. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -10184,8 +10404,8 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
     return out;
 }
 
-/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0 and the weighted magnitude at scales
- * 1..3. With a large adm_csf_scale the threshold and the square wrap to 32 bits, as in libvmaf. */
+/* Returns the scaled cube of the masked signal. `signal` is |product| at scale 0, and the weighted magnitude at scales
+ * 1..3. If adm_csf_scale is large, the threshold and the square wrap to 32 bits, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal, uint32_t threshold, int shift) {
     const int threshold_shift = scale ? 0 : band < 2 ? 10 : 12;
     const int square_shift = scale || band == 2 ? 30 : 29;
@@ -10196,8 +10416,8 @@ VMAFGPU__FN int64_t vmafgpu__adm_masked_cube(int scale, int band, int32_t signal
     return (z * x + vmafgpu__half(shift)) >> shift;
 }
 
-/* Returns the cube of a reference coefficient, for the denominator. The square is rounded by a whole unit, as in
- * libvmaf. */
+/* Returns the cube of a reference coefficient, for the denominator. The rounding constant of the square is twice as
+ * large as usual, as in libvmaf. */
 VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
     const int64_t magnitude = o < 0 ? -(int64_t)o : o;
     if (scale == 0)
@@ -10208,40 +10428,43 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- bounds: when vector code and the fast form of GPUs are equal to the definitions above ---- */
+/* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
 
-/* Whether all values fit integers, even for the largest coefficients, given the factors of a variant (for h and v, for
- * d) and its gain limit. The gain limit must be an integer and the factors must have an ordinary size, as in
- * adm_csf_mode 0, 2 and 3. Other variants use the general forms. Where both forms apply, they compute the same sums. */
+/* Whether all values fit integers even for the largest coefficients, given the gain limit of a variant and its
+ * factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary sizes,
+ * as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they compute
+ * the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
-    /* The largest absolute values in the bands h, v and d, from the absolute sums of the filters including mirrored
-     * borders. */
+    /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
+     * values of the taps, mirrored borders included. */
     static const double bounds[VMAFGPU__SCALES] = { 22931, 1511e6, 777e6, 773e6 };
     const double bound = bounds[scale], f = (double)factor[0], d = (double)factor[1];
     if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
         return 0;
     if (scale) {
-        /* Weighted values stay below 2^30, and so do thresholds, which are at most the mean of weighted values. Nothing
-         * wraps, the scaled square is positive, and twelve cubes fit 64 bits. */
-        const double limit = 288230376151711744.0; /* 2^58: the product before its shift by 28 */
+        /* Weighted values stay below 2^30. Thresholds do too, because each is at most the mean of weighted values. So
+         * nothing wraps, the scaled square is positive, and the sum of twelve cubes fits 64 bits. */
+        const double limit = 288230376151711744.0; /* 2^58: limit of the product before its right shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
-    /* The products are the signals: (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit 31 bits. */
+    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still
+     * fit 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
-    /* The threshold is shifted left by 12 for d and must not wrap, so it must stay below 2^19. A side is 16/15 of a
-     * weighted value, and nine sides are summed per band; the centre adds at most 16384 in each band. |h| + |v| + |d| *
-     * share is at most 41764 for a share of 0 and 44562 for one half, and convex in between. */
+    /* For d the threshold is shifted left by 12. It must not wrap, so it must be below 2^19. The share `side` is 16/15
+     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. The sum |h|
+     * + |v| + share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is
+     * convex in between. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
 }
 
-/* Returns the largest coefficient of scale 0 for which the short cuts are exact:
- *   - the restored value is the smaller magnitude (up to 16383);
- *   - a weighted value does not wrap at the centre (it does from 15360 on);
- *   - no weighted value lies half way between integers, where rounding would depend on the sign. The smallest
- *     coefficient that does is half the unit divided by the largest power of two that divides the factor. */
+/* Returns the largest coefficient of scale 0 up to which the following shortcuts are exact:
+ *   - The restored value is the smaller of the two magnitudes (exact up to 16383).
+ *   - The share of the centre does not wrap (it wraps if a weighted value is 15360 or more).
+ *   - No weighted value is exactly half way between integers, where rounding would depend on the sign. The smallest
+ *     coefficient with such a value is half the unit divided by the largest power of two that divides the factor. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
     uint32_t limit = 16383;
@@ -10253,69 +10476,75 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 }
 #endif
 
-/* Widths of tiles in band columns. A warp processes the columns of its tile in order. A tile has as many band rows as
- * the warp has lanes; two of these rows only serve as neighbours. Wider tiles repeat less work at their sides. Narrower
- * tiles are more numerous and need less shared memory. With 64 lanes a column of the tile takes twice the memory.
- * Widths are multiples of four; above 12 columns the kernels keep more sums. */
+/* Widths of tiles, in columns of the band. A warp processes the columns of its tile in order. A tile has as many rows
+ * of the band as the warp has lanes; two of these rows serve only as neighbours. Wider tiles repeat less work at their
+ * sides. Narrower tiles are more numerous and need less shared memory. With 64 lanes, each column of a tile takes twice
+ * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels keep more sums. */
 enum {
-    VMAFGPU__ADM_THREADS = 128,     /* per block; each warp has its own tile */
-    VMAFGPU__ADM_ROW_THREADS = 256, /* per block of the row kernel */
-    VMAFGPU__ADM_ROW_SUMS = 9,      /* per row: numerator, impairment, denominator, three bands each */
+    VMAFGPU__ADM_THREADS = 128,     /* threads per block; each warp has its own tile */
+    VMAFGPU__ADM_ROW_THREADS = 256, /* threads per block of the row kernel */
+    VMAFGPU__ADM_ROW_SUMS = 9,      /* sums per row: numerator, impairment and denominator, for three bands each */
     VMAFGPU__ADM_WIDTH_0_8 = 28,
     VMAFGPU__ADM_WIDTH_0_16 = 12,
     VMAFGPU__ADM_WIDTH_1 = 12,
     VMAFGPU__ADM_WIDTH_2 = 4,
     VMAFGPU__ADM_WIDTH_3 = 4,
-    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* instead of 28 with 64 lanes */
+    VMAFGPU__ADM_WIDTH_0_8_WAVE64 = 12 /* used instead of 28 if a warp has 64 lanes */
 };
 
-/* Shared memory of a warp. STRIDE: words per row of its tile, an odd number, so that lanes access different banks.
- * TILE_WORDS: words of all rows of both frames. `word_columns`: input columns per word. */
+/* Shared memory of a warp. STRIDE is the number of words per row of its tile. It is odd, so that the lanes access
+ * different banks. TILE_WORDS is the number of words of all rows of both frames. `word_columns` is the number of input
+ * columns per word. */
 #define VMAFGPU__ADM_STRIDE(width, word_columns) ((2 * (width) + 8) / (word_columns) | 1)
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Tiles with samples inside the border come first: they take four times as long as the others,
- * which only compute the low-pass band. */
+/* The tiles of a scale. Tiles that contain samples of the region of the sums are processed first. They take four times
+ * as long as the other tiles, for which only the low-pass band is computed. */
 typedef struct vmafgpu__adm_tiles {
-    int32_t x, y; /* position of the first tile in the band; may be negative */
+    int32_t x, y; /* position in the band of the first tile; may be negative */
     int32_t columns, rows;
-    int32_t inner_x, inner_y; /* in tiles: the rectangle of tiles that come first */
+    int32_t inner_x, inner_y; /* position, counted in tiles, of the rectangle of tiles that are processed first */
     int32_t inner_columns, inner_rows;
-    int32_t count; /* number of tiles to process: all, or the inner ones only */
+    int32_t count; /* number of tiles to process: all, or only the inner ones */
 } vmafgpu__adm_tiles;
 
-/* Initial values of 64-bit multiply-adds. As literals, each use would need an extra addition of their zero half. */
+/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would then add the upper half, which
+ * is zero, separately. */
 typedef struct vmafgpu__adm_addends {
-    int64_t vertical, horizontal; /* half units of the wavelet shifts at scales 2 and 3, and 1 to 3 */
+    int64_t vertical, horizontal; /* rounding constants of the wavelet: vertical at scales 2 and 3, horizontal at
+                                     scales 1 to 3 */
     uint64_t square[2],
-        den_square; /* for the masked square (at scale 0 one for h and v, one for d), for that of the denominator */
-    uint64_t weight, side; /* scales 1 to 3: for the weighted value, and its shares of the threshold */
+        den_square; /* rounding constants: of the masked square (at scale 0: [0] for h and v, [1] for d), and of the
+                       square in the denominator */
+    uint64_t weight, side; /* rounding constants at scales 1 to 3: of the weighted value, and of its shares of the
+                              threshold */
 } vmafgpu__adm_addends;
 
-/* Constants of the fast form; the general form uses the addends of the wavelet too. Pairs are for the bands h and v,
- * and for d. */
+/* Constants of the fast form. The general form uses the addends of the wavelet too. In arrays of two, [0] is for the
+ * bands h and v, [1] for d. */
 typedef struct vmafgpu__adm_fast {
-    float gain; /* gain limit, an integer */
+    float gain; /* gain limit, which is an integer */
     uint32_t whole_gain;
     uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
-    float factor[2];         /* scale 0: contrast sensitivity in units of the weighted value */
-    uint32_t factor_bias[2]; /* scale 0: minus factor times the bits of 2^23 as a float */
-    float plain_limit;       /* scale 0: squared length of coefficients up to which floats are exact */
+    float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
+    uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
+    float plain_limit;       /* scale 0: square of the length of coefficients up to which floats are exact */
     float upper;             /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];        /* bits dropped by the shift per sample, in both halves of the word */
-    uint32_t half[2];        /* half the unit of that shift */
+    uint32_t mask[2];        /* bits that the right shift per sample drops, in both halves of the word */
+    uint32_t half[2];        /* rounding constant of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
 } vmafgpu__adm_fast;
 
 typedef struct vmafgpu__adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
+    unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* in the scratch: low-pass band of the previous scale, reference and distorted */
-    uint64_t output[2];     /* in the scratch: low-pass band of this scale */
-    uint64_t row_sums;      /* in the scratch: [VMAFGPU__ADM_ROW_SUMS][h] of this scale */
+    uint64_t input[2];      /* offsets in the scratch memory of the low-pass bands of the previous scale: reference,
+                               distorted */
+    uint64_t output[2];     /* offsets of the low-pass bands of this scale */
+    uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
     double gain_limit;
     int32_t first; /* the first variant also computes denominators and low-pass bands */
     int32_t input_pitch, output_pitch;
@@ -10334,7 +10563,7 @@ typedef struct vmafgpu__adm_rows_launch {
     int32_t rows[VMAFGPU__SCALES];
     int32_t row_shift[VMAFGPU__SCALES], den_row_shift[VMAFGPU__SCALES];
     int32_t variant, first;
-    unsigned char *kept; /* receives the unrounded sums, laid out as row_sums; NULL: not wanted */
+    unsigned char *kept; /* receives the sums before rounding, in the layout of row_sums; NULL if not needed */
 } vmafgpu__adm_rows_launch;
 
 #endif
@@ -10364,11 +10593,11 @@ static const vmafgpu__option vmafgpu__adm_options[VMAFGPU__MAX_OPTIONS + 1] = {
 
 /* ---- meaning of the options ---- */
 
-/* Contrast sensitivities fitted for given viewing conditions (adm_csf_mode 2 and 3). */
+/* Contrast sensitivities that were fitted for certain viewing conditions (adm_csf_mode 2 and 3). */
 typedef struct vmafgpu__csf_row {
     int display_height;
     double view_dist;
-    float value[2][2][VMAFGPU__SCALES]; /* mode 2, mode 3; h and v, d; scale */
+    float value[2][2][VMAFGPU__SCALES]; /* [0]: mode 2, [1]: mode 3; then [0]: h and v, [1]: d; then the scale */
 } vmafgpu__csf_row;
 
 /* clang-format off */
@@ -10388,7 +10617,7 @@ static const vmafgpu__csf_row vmafgpu__csf_rows[] = {
 };
 /* clang-format on */
 
-/* Returns the factor from a sensitivity to fixed point: 16 bits at scale 0, 32 bits at the others. */
+/* Returns the factor that converts a sensitivity to fixed point: 16 bits at scale 0, 32 bits at other scales. */
 static double vmafgpu__csf_unit(int scale, int diagonal) {
     return scale ? 4294967296.0 : diagonal ? 8388608.0 : 2097152.0;
 }
@@ -10397,8 +10626,8 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
     return (scale ? 4294967295.0 : 65535.0) / vmafgpu__csf_unit(scale, diagonal);
 }
 
-/* Returns the largest adm_csf_scale (diagonal: adm_csf_diag_scale) that adm_csf_mode 1 can have, rounded down to two
- * digits. Only this mode has sensitivities beyond the limit. */
+/* Returns the largest adm_csf_scale that adm_csf_mode 1 supports, or the largest adm_csf_diag_scale if `diagonal` is
+ * set, rounded down to two digits. In other modes no sensitivity exceeds the limit. */
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -10447,7 +10676,7 @@ static vmafgpu_result vmafgpu__adm_sensitivity(vmafgpu *v, vmafgpu__extractor *e
             variant->factor[s][d] = (uint32_t)((double)f * vmafgpu__csf_unit(s, d));
         }
     if (standard_view) {
-        /* libvmaf uses these constants for the usual viewing distance; the formula would give 36451 and 49414. */
+        /* For the usual viewing distance, libvmaf uses these constants. The formula would give 36451 and 49414. */
         variant->factor[0][0] = 36453;
         variant->factor[0][1] = 49417;
     }
@@ -10523,8 +10752,8 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
     const double limit = 1e-10 * ((double)v->config.width * v->config.height) / (1920.0 * 1080.0);
     num = num < limit ? 0 : num;
     den = den < limit ? 0 : den;
-    /* Without any detail in the reference frame (only possible with adm_noise_weight=0), aim is undefined in libvmaf
-     * and 0 here. */
+    /* If the reference frame has no detail at all (possible only with adm_noise_weight=0), aim is undefined in libvmaf.
+     * Here it is 0. */
     const double adm2 = den > 0 ? num / den : 1.0, aim = den > 0 ? impairment / den : 0.0;
     const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
     *out++ = adm2;
@@ -10547,65 +10776,72 @@ VMAFGPU__COLD_END
 
 /* ---- in plain C ---- */
 
-/* A picture of one scale: input of the wavelet, and destination of the low-pass band for the next scale. */
+/* A picture of one scale: where the wavelet reads its input, and where it writes the low-pass band for the next
+ * scale. */
 typedef struct vmafgpu__adm_image {
-    const void *in;       /* uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at 2 and 3 */
-    ptrdiff_t in_pitch;   /* in bytes. Scale 0 is read up to its width, others up to a multiple of CHUNK */
-    void *low;            /* int16_t at scale 0, int32_t at 1 and 2, none at 3. NULL: not wanted */
+    const void *in;       /* type: uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at scales 2 and 3 */
+    ptrdiff_t in_pitch;   /* in bytes. At scale 0, rows are read up to the width, otherwise up to a multiple of CHUNK */
+    void *low;            /* type: int16_t at scale 0, int32_t at scales 1 and 2; none at scale 3. NULL if not needed */
     ptrdiff_t low_stride; /* in samples; rows are written up to a multiple of CHUNK */
 } vmafgpu__adm_image;
 
 typedef struct vmafgpu__adm_task {
-    int scale, bit_depth, bytes; /* bytes: per input sample at scale 0 */
+    int scale, bit_depth, bytes; /* bytes: size of an input sample at scale 0 */
     int in_width, in_height;
     vmafgpu__adm_geometry geometry;
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;   /* number of pictures compared with the reference */
-    int sums_stride; /* row y adds to sums[sums_stride * y]; 0: all rows add to the same sums */
+    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if 0, all rows share the same sums */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED]; /* [0] is the reference */
-    void *scratch; /* of this thread: adm_scratch_size() bytes, 64-byte aligned, zeroed */
+    void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
 
 typedef struct vmafgpu__adm_functions {
-    /* Computes the bands of one scale in rows first..end-1, and the low-pass band for the next scale. Adds to sums[i]
-     * for the i-th distorted picture. Denominators depend on the reference only; the caller uses those of sums[0]. */
+    /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
+     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses those
+     * in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
 typedef struct vmafgpu__adm_lines {
-    int32_t *low[2], *high[2];        /* vertical pass: reference, distorted; share memory with adm_work.line */
-    int32_t *band[2][VMAFGPU__BANDS]; /* h, v, d of both pictures */
+    int32_t *low[2], *high[2];        /* results of the vertical pass: reference, distorted; they share memory with
+                                         adm_work.line */
+    int32_t *band[2][VMAFGPU__BANDS]; /* bands h, v and d of the reference and of the distorted picture */
     int32_t *restored[VMAFGPU__BANDS];
     uint8_t *same_angle;
     uint32_t *column_sum;
 } vmafgpu__adm_lines;
 
-/* Per variant and row, kept for three rows: mask sums and signals of the numerator [0] and of the impairment [1]. */
+/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. They are
+ * kept for three rows. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2]; /* centre: additional share of the centre; modulo 2^32 */
+    uint32_t *side[2], *centre[2]; /* centre: the additional share of the centre; sums are modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
-/* The lines of a task, in its scratch memory. The lines of a pair and variant are kept for three rows. */
+/* The lines of a task, in its scratch memory. Lines that belong to a pair and a variant are kept for three rows. */
 typedef struct vmafgpu__adm_work {
-    int16_t *line[2][2][2]; /* [frame][low, high filter][samples (scale 0), or l, h of 65536 h + l] */
-    uint16_t *inside;       /* all ones inside the region of the sums, in the order of packed chunks */
+    int16_t *line[2][2][2]; /* [frame][low, high filter][parts]; the parts are samples at scale 0, otherwise l and h
+                               of 65536 h + l */
+    uint16_t *inside;       /* a mask: all bits of a word are set inside the region of the sums; in the order of
+                               packed chunks */
     uint32_t *column_sum;
-    uint32_t *rest[VMAFGPU__BANDS]; /* amounts above the threshold in a row, compacted */
-    void *narrow[4];                /* copies of input rows narrower than a chunk */
-    vmafgpu__adm_lines general;     /* of the scalar code, which the vector code uses for some variants */
+    uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
+    void *narrow[4];                /* copies of input rows that are narrower than a chunk */
+    vmafgpu__adm_lines general;     /* lines of the scalar code; vector code uses this code for some variants */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
-enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line: at least a chunk of scale 0 */
+enum { VMAFGPU__ADM_MARGIN = 128 }; /* columns before and after a line; at least a chunk of scale 0 */
 
 static void *vmafgpu__adm_line(vmafgpu__carver *c, size_t count, size_t element) {
     return vmafgpu__carve_line(c, count, VMAFGPU__ADM_MARGIN, element);
 }
 
-/* Lays out the lines for an input of `width`; with base NULL only computes the size. Shares of the threshold start
- * `skew` columns later than other lines, so that loads of them never cross cache lines. Returns the size in bytes. */
+/* Computes the addresses of all lines for an input with `width` columns, and returns the size in bytes. If base is
+ * NULL, computes only the size. Lines with shares of the threshold start `skew` columns later than other lines, so that
+ * loads from them never cross cache lines. */
 static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base, int width, int variants,
                                     int distorted, int skew) {
     const size_t w = (size_t)width, half = (w + 1) / 2;
@@ -10615,7 +10851,7 @@ static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base
         for (int filter = 0; filter < 2; filter++)
             for (int part = 0; part < 2; part++)
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
-    /* The 32-bit lines of the scalar code share the memory of the two 16-bit parts. */
+    /* The 32-bit lines of the scalar code use the memory of both 16-bit parts. */
     for (int f = 0; f < 2 && base; f++) {
         work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
         work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
@@ -10660,8 +10896,8 @@ static uint64_t vmafgpu__adm_scratch_size(int width, int variants, int distorted
     return vmafgpu__adm_layout(&work, NULL, width, variants, distorted, 0);
 }
 
-/* Runs the vertical pass of the wavelet for row y of low and high. The input is luma at scale 0, the 16-bit low-pass
- * band of scale 0 at scale 1, and 32-bit bands after that. */
+/* Computes the vertical pass of the wavelet for row y of `low` and `high`. The input is luma at scale 0, 16-bit samples
+ * at scale 1, and 32-bit samples at scales 2 and 3. */
 static void vmafgpu__dwt_vertical(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image, int y, int32_t *low,
                                   int32_t *high) {
     const int32_t *lo = vmafgpu__dwt_low, *hi = vmafgpu__dwt_high;
@@ -10720,7 +10956,7 @@ static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, in
         out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
-/* Computes the restored part of the distorted bands of one row, and whether the gain applies. */
+/* Computes the restored part of the distorted bands of a row, and whether the gain applies to each coefficient. */
 static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
@@ -10733,8 +10969,8 @@ static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first
                                                                 lines->band[1][0][x], lines->band[1][1][x]);
 }
 
-/* Computes signals and mask sums of one row for one variant. For the numerator, the restored part is the signal and the
- * additive impairment is the mask; for the impairment it is the other way round. */
+/* Computes signals and mask sums of a row for one variant. For the numerator, the signal is the restored part and the
+ * mask is the additive impairment. For the impairment, the two are exchanged. */
 static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
                                    int first, int end, const vmafgpu__adm_row *out) {
     for (int i = 0; i < 2; i++) {
@@ -10761,8 +10997,8 @@ static void vmafgpu__adm_weigh_row(const vmafgpu__adm_lines *lines, const vmafgp
     }
 }
 
-/* Sums the shares of the threshold over three rows. The caller chooses the rows above and below at the border of the
- * band. */
+/* Sums the shares of the threshold over three rows. At the border of the band, the caller decides which rows to pass as
+ * `above` and `below`. */
 static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu__adm_row *above,
                                    const vmafgpu__adm_row *row, const vmafgpu__adm_row *below, uint32_t *column_sum,
                                    int which) {
@@ -10777,7 +11013,7 @@ static void vmafgpu__adm_add_sides(const vmafgpu__adm_geometry *g, const vmafgpu
     }
 }
 
-/* Adds the masked cubes at columns first..end-1. With a large adm_csf_scale the sum may wrap. */
+/* Adds the masked cubes of columns first..end-1. The sum may wrap if adm_csf_scale is large. */
 static void vmafgpu__adm_mask_columns(const vmafgpu__adm_geometry *g, int scale, const vmafgpu__adm_row *row,
                                       const uint32_t *column_sum, int which, int first, int end, uint64_t *sum) {
     for (int x = first; x < end; x++) {
@@ -10794,7 +11030,7 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* libvmaf rounds the sum of each row, so rows cannot be added first. */
+    /* libvmaf rounds the sum of each row. So the rows cannot be added before rounding. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -10810,8 +11046,8 @@ static void vmafgpu__adm_denominator_row(const vmafgpu__adm_geometry *g, int sca
     }
 }
 
-/* Computes the wavelet of one row of a picture: the low-pass row if this strip of rows owns row y, the other bands in
- * columns first..end-1. */
+/* Computes the wavelet of one row of a picture. The low-pass row is computed only if row y belongs to this strip of
+ * rows; the other bands are computed in columns first..end-1. */
 static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgpu__adm_image *image,
                                      const vmafgpu__adm_lines *lines, int frame, int y, int own, int first, int end) {
     const int scale = task->scale, w = task->geometry.w;
@@ -10831,15 +11067,16 @@ static void vmafgpu__adm_wavelet_row(const vmafgpu__adm_task *task, const vmafgp
     vmafgpu__dwt_horizontal(high, vmafgpu__dwt_high, scale, first, end, lines->band[frame][2]);
 }
 
-/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed with
- * distorted picture 0 only. */
+/* Processes the reference and one distorted picture. Sums and low-pass rows of the reference are computed only together
+ * with distorted picture 0. */
 static void vmafgpu__adm_plain_pair(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int distorted,
                                     int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
     const vmafgpu__adm_lines *lines = &work->general;
     const int left = g->left > 0 ? g->left - 1 : 0, right = g->left > 0 ? g->w - g->left + 1 : g->w;
     const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
-    /* The rows next to the strip provide masks for its border rows. Row y - 1 is finished once row y is known. */
+    /* The first and last row of the strip need the masks of the rows next to the strip. Row y - 1 can be finished once
+     * row y is computed. */
     for (int y = first - 1; y < end + 1; y++) {
         const int own = y >= first && y < end;
         const int needed = y >= top && y < bottom, until = needed ? right : left;
@@ -10901,7 +11138,7 @@ static void vmafgpu__add_adm_sums(vmafgpu__adm_sums *to, const vmafgpu__adm_sums
     }
 }
 
-/* Returns the sum of a row of numerators, rounded as in libvmaf. */
+/* Returns the sum of a row of the numerator, rounded as in libvmaf. */
 static int64_t vmafgpu__adm_round_row(int64_t sum, int shift) {
     return (int64_t)((uint64_t)sum + (uint64_t)vmafgpu__half(shift)) >> shift;
 }
@@ -11026,34 +11263,36 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_masked_row      VMAFGPU__LEVEL_NAME(vmafgpu__adm_masked_row)
 
 /* Steps for each row of the bands:
- *   - The vertical filters of the wavelet write lines of 16-bit samples; from scale 1 on two lines, where x is 65536
- *     h + l with signed l.
- *   - The horizontal filters are sums of products of neighbouring pairs, with two unaligned loads each.
- *   - Coefficients become signals and shares of the threshold in one step, stored as lines for three rows.
- *   - Once the row below is known, the masked cubes are added.
- * A chunk is a register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED ORDER:
- * the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes are never
- * permuted.
+ *   - The vertical filters of the wavelet write lines of 16-bit samples. From scale 1 on, a line has two parts,
+ *     h and l. A sample is 65536 h + l, and l is signed.
+ *   - The horizontal filters are sums of products of neighbouring pairs. Each uses two unaligned loads.
+ *   - Coefficients are converted to signals and shares of the threshold in one step. Both are stored as lines,
+ *     which are kept for three rows.
+ *   - Once the row below is computed, the masked cubes are added.
+ * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
+ * ORDER. This is the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes
+ * need not be permuted.
  *
- * Short cuts compared with the shared definitions, and why they are exact:
- *   filters     at scale 0 all sums fit 32 bits. For x = 65536 h + l, |x| < 1.63e9 with mirrored borders: sums of c l
- *               fit, and sums of c h modulo 2^32 give a result that fits.
- *   angle       in floats both sides of the comparison have an error of less than 2^-19; if they differ by less than
- *               2^-18, the definition decides.
- *   scale 0     up to vmafgpu__adm_plain_limit(): restored is min(|o|, |t|) for equal signs (verified for all pairs),
- *               and an integer gain is a factor of |o|. Weighted: (F m + 2^14) >> 15 is the upper half of (4 m) F,
- *               halved with rounding; for d, (F m + 2^16) >> 17 is the upper half of m F, halved with rounding.
- *               side = c + (273 c + 2048 >> 12), and 273 / 4096 is 2184 / 32768; mid = 2 c + (546 c + 2048 >> 12).
- *               Columns with larger coefficients are recomputed by the definition.
- *   scale 1..   restored is min(u, v) up to u = 16384; beyond that, divisors q are 16385..32768. v is limited to 2 u,
- *               as the quotient is limited to 32768, which keeps products below 2^48.
- */
+ * Shortcuts compared with the shared definitions, and why they are exact:
+ *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
+ *               included. Sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, and give a result that fits.
+ *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
+ *               than 2^-18, the definition is used.
+ *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
+ *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values: (F m + 2^14) >> 15 is the
+ *               upper half of (4 m) F, halved with rounding. For d, (F m + 2^16) >> 17 is the upper half of m F, halved
+ *               with rounding. side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768.
+ *               mid = 2 c + ((546 c + 2048) >> 12).
+ *               Columns with larger coefficients are recomputed with the definition.
+ *   scale 1..   Up to u = 16384, the restored value is min(u, v). For larger u, the divisors q are 16385..32768. v is
+ *               limited to 2 u, because the quotient is limited to 32768. This keeps products below 2^48. */
 
 #undef VMAFGPU__ADM_CHUNK
 #define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
 
 typedef struct vmafgpu__adm_taps {
-    vmafgpu__v first[2], second[2]; /* low, high filter: taps 0 and 1, 2 and 3 */
+    vmafgpu__v first[2], second[2]; /* [0] low-pass filter, [1] high-pass filter; `first` holds taps 0 and 1,
+                                       `second` holds taps 2 and 3 */
 } vmafgpu__adm_taps;
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_pair(int a, int b) {
@@ -11086,16 +11325,16 @@ VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_ha
 }
 
 typedef struct vmafgpu__adm_variant_of {
-    int fast, gains;        /* gains: 1 if the gain limit is above 1 */
-    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that the gain may multiply */
+    int fast, gains;        /* gains: 1 if the gain limit exceeds 1 */
+    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that can be multiplied by the gain */
     vmafgpu__v factor[2], limit[2];
 } vmafgpu__adm_variant_of;
 
 typedef struct vmafgpu__adm_constants {
     vmafgpu__adm_variant_of variant[VMAFGPU__MAX_VARIANTS];
     int all_fast, any_gain, any_general;
-    int left, right, chunks;            /* columns for which coefficients are computed, and the number of chunks */
-    vmafgpu__adm_rounding mask[2], den; /* mask: for h and v, for d */
+    int left, right, chunks;            /* columns for which coefficients are computed; number of chunks */
+    vmafgpu__adm_rounding mask[2], den; /* mask: [0] for h and v, [1] for d */
 } vmafgpu__adm_constants;
 
 static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *c, const vmafgpu__adm_task *task,
@@ -11109,7 +11348,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         const int square_shift = task->scale || d ? 30 : 29;
         c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
     }
-    /* The denominator rounds squares by a whole unit; this is not used at scale 0. */
+    /* The rounding constant of the square in the denominator is twice as large as usual. At scale 0 it is not used. */
     const int den_square_shift = task->scale == 2 ? 30 : 31;
     c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
     for (int i = 0; i < task->variant_count; i++) {
@@ -11161,7 +11400,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind,
     return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
 }
 
-/* Splits x - 32768 = 65536 h + l, and packs l and h. */
+/* Splits x into h and l such that x - 32768 = 65536 h + l, and packs the two results of each kind. */
 VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
     *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
@@ -11197,8 +11436,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical_chunk(const void *const *rows, int x,
     }
 }
 
-/* Returns the number of filters that the chunk of input columns at x needs. Only rows and columns with coefficients
- * need the high-pass filter. */
+/* Returns the number of filters that are applied to the chunk of input columns at x. The high-pass filter is needed
+ * only in rows and columns for which coefficients are computed. */
 VMAFGPU__INLINE int vmafgpu__adm_filters(const vmafgpu__adm_constants *c, int x, int needed) {
     return needed && x + VMAFGPU__ADM_CHUNK > 2 * c->left - 2 && x <= 2 * (c->left + c->chunks * VMAFGPU__ADM_CHUNK) + 2
                ? 2
@@ -11213,10 +11452,10 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* see vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* For bytes, mid grey is subtracted from the sums: the taps add up to 46342 and 0. */
+        /* For bytes, mid grey is subtracted from the sums, not from the samples. The taps add up to 46342 and 0. */
         half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
         half[1] = vmafgpu__v_set32(one_half);
     }
@@ -11229,16 +11468,18 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
         rows = narrow;
     }
     for (int x = 0; x < w; x += CHUNK) {
-        /* Rows of a picture have no padding: their last chunk overlaps the previous one. */
+        /* Rows of a picture have no padding. So the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* Prefetch the input rows of the next row of bands: rows are too short for the hardware prefetcher. */
+        /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
+         * are too short. */
         vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
         vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
         vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
     }
 }
 
-/* Splits samples of scales 2 and 3 into 65536 h + l, with h rounded. Interleaves the l and the h of two rows. */
+/* Splits samples of scales 2 and 3 into h and l, with 65536 h + l as the sample and h rounded. The values l of two rows
+ * are interleaved, and so are the values h. */
 VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v half = vmafgpu__v_set32(32768);
     const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
@@ -11305,7 +11546,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
         for (int part = 0; part < (task->scale ? 2 : 1); part++) {
             int16_t *l = line[filter][part];
             const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Padding columns must not contain larger coefficients than a picture can have. */
+            /* Padding columns must not contain coefficients that are larger than those of any picture. */
             for (int i = 0; i < 3; i++)
                 vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
             l[-1] = l[1];
@@ -11316,7 +11557,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
 
 /* ---- horizontal filters ---- */
 
-/* Returns a register of coefficients of scale 0 from column x on, as 32-bit lanes. */
+/* Returns a register of coefficients of scale 0 as 32-bit lanes, starting with column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                         int filter) {
     const int16_t *in = line + 2 * x;
@@ -11332,7 +11573,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, 
                              vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
 }
 
-/* Returns a register of coefficients of scales 1 to 3. The shift is 16 at scale 2, else 15. */
+/* Returns a register of coefficients of scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
                                                    int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
@@ -11379,7 +11620,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift with z = (x^2 + square_half) >> square_shift for 32-bit lanes x. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x are 32-bit lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -11392,7 +11633,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, cons
     return sum;
 }
 
-/* Adds the cubes of words x in 32-bit lanes. Scale 0 needs no shifts. */
+/* Adds the cubes of the words x, which are in 32-bit lanes. At scale 0 there are no shifts. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
     const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
     sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
@@ -11405,13 +11646,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitud
     return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
-/* Partial sums of scale 0 in 32-bit lanes: x (x^2 >> 15) and x (x^2 & 32767). */
+/* Partial sums of scale 0 in 32-bit lanes: [0] sums x (x^2 >> 15), [1] sums x (x^2 & 32767). */
 typedef struct vmafgpu__adm_den_parts {
     vmafgpu__v of[VMAFGPU__BANDS][2];
 } vmafgpu__adm_den_parts;
 
-/* Adds the words of a chunk: to `parts` if they are small, else to `den`. With 16 registers, `parts` costs more than it
- * saves. */
+/* Adds the words of a chunk to `parts` if all of them are small, otherwise to `den`. Instruction sets with 16 registers
+ * do not use `parts`, because that would cost more than it saves. */
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
@@ -11430,7 +11671,7 @@ VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_par
     }
 }
 
-/* Adds `parts` to `den`. Required after eight chunks, as 16 * 4095 * 32767 is the limit of 32 bits. */
+/* Adds `parts` to `den`. This must be done after at most eight chunks, because 16 * 4095 * 32767 is just below 2^31. */
 VMAFGPU__INLINE void vmafgpu__adm_join_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts) {
     const vmafgpu__v even = vmafgpu__v_set64(0xffffffff);
     VMAFGPU__UNROLL
@@ -11457,12 +11698,13 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Tests the angle in floats, given sums of products. `apart` is negative if the angle is too large; `uncertainty` is
- * positive if floats cannot decide. */
+/* Compares angles in floats, given the sums of products. `apart` is negative if the angle is too large. `uncertainty`
+ * is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
-    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* with the sign of dot */
+    const vmafgpu__v near_side = vmafgpu__v_mul_f32(dot, vmafgpu__v_and(dot, magnitude)); /* dot squared, with the
+                                                                                             sign of dot */
     const vmafgpu__v far_side =
         vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(33544212.0f / 33554432.0f), o_square), t_square);
     *apart = vmafgpu__v_sub_f32(near_side, far_side);
@@ -11471,7 +11713,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vma
         vmafgpu__v_and(*apart, magnitude));
 }
 
-/* Tests the angle of packed words, whose 32-bit sums of products are exact. The results are packed too. */
+/* Compares angles for packed words. Their 32-bit sums of products are exact. The results are packed too. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
                                          vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
@@ -11486,7 +11728,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
-/* Recomputes columns with the definition where `rare` is not 0. */
+/* Recomputes the columns in which `rare` is not 0, using the definition. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
                                                  const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
                                                  const vmafgpu__adm_row *row) {
@@ -11501,7 +11743,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     for (int i = 0; i < CHUNK; i++) {
         if (!rare[i])
             continue;
-        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* word i in packed order */
+        const int column = x + (i & 3) + (i >> 3) * 4 + (i & 4 ? CHUNK / 2 : 0); /* column of word i in packed order */
         const int same_angle = vmafgpu__adm_same_angle(o[0][i], o[1][i], t[0][i], t[1][i]);
         uint32_t side[2] = { 0, 0 }, centre[2] = { 0, 0 };
         VMAFGPU__UNROLL
@@ -11528,8 +11770,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *var
     }
 }
 
-/* Computes signals and shares of the threshold of a chunk at column x, for one variant. Signals are the magnitudes of
- * the restored [0] and the added [1] part, packed at index `at` of their lines. */
+/* Computes signals and shares of the threshold for one variant, for the chunk at column x. Signals are the magnitudes
+ * of the restored part [0] and of the added part [1]. They are packed and stored at index `at` of their lines. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant, const vmafgpu__adm_variant *definition,
                                          const vmafgpu__v *o, const vmafgpu__v *t, const vmafgpu__v *u,
                                          const vmafgpu__v *v, vmafgpu__v apart, vmafgpu__v uncertainty, int x, int at,
@@ -11542,7 +11784,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains) /* the gain is at least 1, so the larger value is the right one */
+        if (variant->gains) /* the gain is at least 1, so the result with the gain is at least as large */
             reached = vmafgpu__v_max16(
                 reached,
                 vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
@@ -11630,8 +11872,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *tas
 
 /* ---- a row of scales 1 to 3 ---- */
 
-/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated float quotient is exact or too large by one; the
- * remainder is exact. */
+/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated quotient of floats is exact or too large by one. The
+ * remainder is exact, so its sign shows which. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
 #ifdef vmafgpu__v_div_down_f32
@@ -11643,12 +11885,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 #endif
 }
 
-/* Merges bits n to n + 31 of 64-bit products of even and of odd lanes. */
+/* Combines bits n to n + 31 of the 64-bit products of even lanes and of odd lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
-/* Returns |restored| for equal signs, with u = |o| and v = |t|. u and v are shifted left until bit 30 of u is set. Then
- * the divisor is the rounded upper half of u, and all lanes shift the quotient by the same number of bits. */
+/* Returns the magnitude of the restored part for equal signs, with u = |o| and v = |t|. u and v are shifted left until
+ * bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted by the same number
+ * of bits in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -11666,7 +11909,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vma
     return vmafgpu__v_select(is_large, scaled, vmafgpu__v_min_u32(u, v));
 }
 
-/* Returns negative lanes where the angle is too large. */
+/* Returns a negative value in lanes in which the angle is too large. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, const vmafgpu__v *t) {
     vmafgpu__v f[4], apart, uncertainty;
     VMAFGPU__UNROLL
@@ -11674,8 +11917,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Adding +0 first prevents a dot product of -0 (from two products of -0), whose sign would count as too large an
-     * angle. */
+    /* Without the addition of +0, two products of -0 would give a dot product of -0. Because of its sign, the angle
+     * would count as too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -11698,13 +11941,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
     return apart;
 }
 
-/* Computes signals (weighted magnitudes at these scales) and shares of the threshold, for one variant. */
+/* Computes signals (at these scales, weighted magnitudes) and shares of the threshold for one variant. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
                                           const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
     const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of 64-bit products of even and of odd lanes. Only the upper halves matter. */
+    /* Sums of the 64-bit products of even lanes and of odd lanes. Only the upper halves of the sums are used. */
     vmafgpu__v side[2][2], mid[2][2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -11735,7 +11978,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
             }
         }
     }
-    /* (c m - 2^31) >> 32 is the upper half of c m + 2^31, minus one. */
+    /* (c m - 2^31) >> 32 is computed as the upper half of c m + 2^31, minus one. */
     VMAFGPU__UNROLL
     for (int k = 0; k < 2; k++) {
         const vmafgpu__v sides = vmafgpu__v_high_halves(side[k][0], side[k][1]);
@@ -11793,8 +12036,9 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears centres
- * there, which may be negative after wrapping. Only the first and the last register have such columns. */
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the
+ * centres there, which wrapping may have made negative. Only the first and the last register contain columns outside
+ * the region. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
     enum { WORDS = VMAFGPU__V_WORDS, CHUNK = VMAFGPU__ADM_CHUNK };
@@ -11841,16 +12085,16 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
 
 /* ---- masked cubes ----
  *
- * About a third of the signals exceed the threshold, too scattered for branches to pay off. Instruction sets with a
- * compress operation first collect these signals for a row.
- */
+ * About a third of the signals exceed the threshold. They are too scattered for branches to be worthwhile. If the
+ * instruction set provides a compress operation, these signals are first collected for the whole row. */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: up to this, squares round to 0; for h and v, for d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose square is rounded to 0; [0] for h and v,
+                                               [1] for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of positive lanes, or collects them for later. */
+/* Adds the cubes of all positive lanes, or collects these lanes for later. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -11885,7 +12129,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* not needed inside the region, but must be initialised */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* not used inside the region, but must be initialised */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -11942,7 +12186,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale: writes their low-pass rows and adds to the sums of each
+/* Processes rows first..end-1 of the bands of one scale. Writes their low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -12001,11 +12245,11 @@ static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows };
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant one launch per scale, in order, then one that rounds the row sums ---- */
+/* ---- on a GPU: for each variant, one launch per scale, in order; then a launch that rounds the row sums ---- */
 
 typedef enum vmafgpu__adm_form { VMAFGPU__ADM_FAST = 0, VMAFGPU__ADM_GENERAL, VMAFGPU__ADM_FORMS } vmafgpu__adm_form;
 
-/* Kernels by form and kind of input: scale 0 with one or two bytes per sample, scales 1, 2, 3. */
+/* Kernels are numbered by form and kind of input: scale 0 with one or two bytes per sample, then scales 1 to 3. */
 enum { VMAFGPU__ADM_INPUTS = 5 };
 static const char *const vmafgpu__adm_kernels[VMAFGPU__ADM_FORMS][VMAFGPU__ADM_INPUTS] = {
     { "vmafgpu_adm_fast_0_8", "vmafgpu_adm_fast_0_16", "vmafgpu_adm_fast_1", "vmafgpu_adm_fast_2",
@@ -12024,8 +12268,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums, which must be zero before the first launch of the context;
- * the row kernel clears them again. */
+/* Device memory of one pair. It starts with the row sums. These must be zero before the first launch of the context;
+ * the row kernel sets them to zero again. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12068,8 +12312,8 @@ static int vmafgpu__adm_word_columns(int input) {
     return columns[input];
 }
 
-/* The inner tiles start at the region of the sums (at an even column, as the loader requires), so that few tiles are
- * partly inside. */
+/* Computes the tiles of a scale. The inner tiles start at the first column and row of the region of the sums (at an
+ * even column, which the loader requires), so that few tiles are partly outside the region. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
                                                 int tile_height) {
     vmafgpu__adm_tiles t;
@@ -12107,7 +12351,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     f.addends.horizontal = vmafgpu__half(vmafgpu__dwt_horizontal_shift(scale));
     f.addends.square[0] = (uint64_t)vmafgpu__half(scale ? 30 : 29);
     f.addends.square[1] = (uint64_t)vmafgpu__half(30);
-    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* rounds by a whole unit */
+    f.addends.den_square = (uint64_t)1 << (scale == 2 ? 30 : 31); /* twice the usual rounding constant, as in libvmaf */
     f.addends.weight = (uint64_t)vmafgpu__half(28);
     f.addends.side = (uint64_t)vmafgpu__half(32);
     double limit = 65536;
@@ -12123,13 +12367,13 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
         const double plain = vmafgpu__adm_plain_limit(factor, d ? 2 : 0);
         limit = limit < plain ? limit : plain;
     }
-    f.plain_limit = (float)(limit * limit * 0.99); /* 1 % covers the rounding of float sums */
+    f.plain_limit = (float)(limit * limit * 0.99); /* the margin of 1 % covers rounding errors of float sums */
     return f;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, except its batch, and the shape. `scratch` is the
- * device memory of the first pair, `lanes` the number of lanes of a warp. Variants after the first reuse the low-pass
- * bands of the first. */
+/* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
+ * the device memory of the first pair, `lanes` is the number of lanes per warp. Variants after the first use the
+ * low-pass bands that the first one has computed. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
     const vmafgpu__adm_variant *variant = &plan->adm[index];
@@ -12181,7 +12425,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* after [form][input] */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* numbered after all others */
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;
@@ -12284,42 +12528,42 @@ VMAFGPU__COLD_END
  * >>cambi                                        banding in flat areas
  * ================================================================================================
  * Follows cambi.c of libvmaf.
- * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, on five scales, each marked
- * sample gets a c-value, which depends on how often its own value and values near it occur in a window around it. All
- * arithmetic is integer except one product in float. A picture is processed in stages (import, mask, a filter per
- * scale, counting), each in bands of rows, one per thread.
+ * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, at each of five scales, each
+ * marked sample gets a c-value, which depends on how often its own value and similar values occur in a window around
+ * it. The c-values and their sums are computed in integers, apart from one float multiplication for each candidate
+ * c-value. A picture is processed in stages (import, mask, a filter for each scale, counting). In each stage, every
+ * thread processes one band of rows.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also defined if the feature is left out ---- */
 
 enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
 
-/* Per scale, the sum of the largest c-values in units of 2^-24 (all c-values are multiples of this): [0] of the
- * distorted frame, [1] of the reference. */
+/* Sums of the largest c-values of each scale, in units of 2^-24. All c-values are multiples of this unit. [0] is for
+ * the distorted frame, [1] for the reference. */
 typedef struct vmafgpu__cambi_sums {
     int64_t top[2][VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_sums;
 
-/* The picture that CAMBI analyses: the distorted frame at the size of the encode, or the reference at the size of the
- * source. */
+/* A picture that CAMBI analyses: the distorted frame at the encode size, or the reference at the source size. */
 typedef struct vmafgpu__cambi_picture {
     int width, height;
-    int window;         /* side of the window for counting values; odd */
-    int mask_threshold; /* more than this many of 49 neighbours must be flat */
+    int window;         /* side length of the counting window; odd */
+    int mask_threshold; /* a sample is marked if more than this many of the 49 around it are flat */
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
     vmafgpu__cambi_picture picture[2];   /* distorted, reference */
-    int pictures;                        /* 2: includes the reference */
-    int halved;                          /* 1: scale 0 has half the size */
-    int softened;                        /* 1: averages of 2x2 samples remove dither */
-    int contrasts;                       /* differences of 1..contrasts count */
-    int limit[VMAFGPU__CAMBI_CONTRASTS]; /* largest sample at which a difference of i + 1 is visible */
-    int floor;                           /* samples below this are too dark; 0: no limit */
-    int base, bins;                      /* first counted value, and number of counted values */
-    double topk;                         /* fraction of the c-values of a scale that is summed */
+    int pictures;                        /* 2 if the reference is included, otherwise 1 */
+    int halved;                          /* 1 if scale 0 has half the width and height */
+    int softened;                        /* 1 if samples are averaged (2x2) to remove dither */
+    int contrasts;                       /* differences from 1 to this number are considered */
+    int limit[VMAFGPU__CAMBI_CONTRASTS]; /* [i]: largest sample value at which a difference of i + 1 is visible */
+    int floor;                           /* sample values below this are too dark; 0 if none are */
+    int base, bins;                      /* first counted value; number of counted values */
+    double topk;                         /* fraction of the c-values of a scale to sum: the largest ones */
 } vmafgpu__cambi_variant;
 
 #endif
@@ -12341,86 +12585,88 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
     VMAFGPU__CAMBI_TILE_WIDTH = 128,
-    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* of the picture */
+    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, without TILE_REACH above and below */
     VMAFGPU__CAMBI_TILE_MARGIN = 8,
-    VMAFGPU__CAMBI_TILE_REACH = 3, /* columns on either side; rows */
+    VMAFGPU__CAMBI_TILE_REACH = 3, /* additional rows above and below */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Bytes of shared memory: the samples (two rows and 16 bytes more than are used at a time); a bit for each flat
-     * sample; three digits of the sums along rows; a bit for each marked sample. */
+    /* Size of the shared memory in bytes. It contains the samples, with two rows and 16 bytes more than are used at a
+     * time; a bit for each sample, set if the sample is flat; three bits for each sum along a row; and a bit for each
+     * sample, set if the sample is marked. */
     VMAFGPU__CAMBI_PREPARE_SHARED =
         (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 12 +
         VMAFGPU__CAMBI_TILE_HEIGHT * (VMAFGPU__CAMBI_TILE_WIDTH / 32) * 4,
     VMAFGPU__CAMBI_SHRINK_THREADS = 512,
-    VMAFGPU__CAMBI_SHRINK_TILE = 64, /* side, at scale 1; an eighth of it at scale 4 */
-    VMAFGPU__CAMBI_SHRINK_SIDE = 88, /* including its surroundings */
-    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2, /* two scales */
-    VMAFGPU__CAMBI_COUNT_WIDTH = 64, /* columns of a strip */
-    VMAFGPU__CAMBI_COUNT_ROWS = 32,  /* per block, at most */
+    VMAFGPU__CAMBI_SHRINK_TILE = 64, /* side of a tile at scale 1; at scale 4, an eighth of this */
+    VMAFGPU__CAMBI_SHRINK_SIDE = 88, /* side of a tile with its surroundings */
+    VMAFGPU__CAMBI_SHRINK_SHARED = 2 * VMAFGPU__CAMBI_SHRINK_SIDE * VMAFGPU__CAMBI_SHRINK_SIDE * 2, /* for two scales */
+    VMAFGPU__CAMBI_COUNT_WIDTH = 64, /* columns per strip */
+    VMAFGPU__CAMBI_COUNT_ROWS = 32,  /* maximum number of rows per block */
     VMAFGPU__CAMBI_COUNT_THREADS = VMAFGPU__CAMBI_COUNT_WIDTH,
-    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024, /* at most, see vmafgpu__cambi_count_shared() */
+    VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024, /* maximum; see vmafgpu__cambi_count_shared() */
     VMAFGPU__CAMBI_COUNT_HEAD = 16,          /* bytes of shared memory before the histograms */
-    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* with four contrasts: number of codes per pass... */
-    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of their histogram */
-    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which three cells of two columns fit a byte */
+    VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* for four contrasts: number of codes per pass... */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of a histogram of these codes */
+    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which sums of three pairs of columns fit in a byte */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
-    VMAFGPU__CAMBI_SELECT_ROWS = 4, /* per block */
+    VMAFGPU__CAMBI_SELECT_ROWS = 4, /* rows per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9, /* found per pass */
+    VMAFGPU__CAMBI_SELECT_BITS = 9, /* number of bits found per pass */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
-    VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values per thread at a time */
-    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* up to this many values, a single thread finishes */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for the warps */
+    VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values that a thread processes at a time */
+    VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* if at most this many values are left, a single thread processes them */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for results of warps */
     VMAFGPU__CAMBI_ORDER_SHARED =
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
 };
 
-/* Returns the reach of the window in the count kernel, rounded up to even: its histograms are of pairs of columns. */
+/* Returns the reach of the window, rounded up to an even number, since the count kernel processes columns in pairs. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
     return (reach + 1) & ~1;
 }
 
-/* Returns the bytes of shared memory: a histogram of `cell` bytes for each column of a strip and of the margins beside
- * it. */
+/* Returns the size in bytes of the shared memory of the count kernel. It contains a histogram of `cell` bytes for each
+ * column of a strip and of the margins on both sides. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
     return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
 }
 
-/* One scale. Samples are 16-bit words whose highest bit marks the sample; rows consist of whole pairs of words.
- * C-values are floats, [height][width]; only those of marked samples in the range of the launch are written. */
+/* One scale of a picture. Samples are 16-bit words whose highest bit is set if the sample is marked. Each row has an
+ * even number of words. C-values are floats, stored as [height][width]. A launch writes only the c-values of marked
+ * samples whose code is in the range of the launch. */
 typedef struct vmafgpu__cambi_plane {
-    uint64_t samples, values; /* in the scratch */
-    int64_t top;              /* number of largest c-values that are summed */
+    uint64_t samples, values; /* offsets in the scratch */
+    int64_t top;              /* how many of the largest c-values are summed */
     int32_t width, height, pitch;
-    int32_t rows, strips;            /* rows per block of the count kernel; blocks side by side */
-    int32_t first_block, first_part; /* blocks of the count and the selection kernel */
+    int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
+    int32_t first_block, first_part; /* first block of this scale in the count and the selection kernel */
 } vmafgpu__cambi_plane;
 
-/* One picture of one variant; shared by all its launches. */
+/* Parameters of all launches for one picture of one variant. */
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair; those of the other pairs follow */
-    uint64_t scratch_size;  /* per pair */
-    uint64_t found;         /* in the scratch: [scale] number of c-values above 0, 64 bits */
-    uint64_t histograms;    /* in the scratch: [scale][pass][bin], 32 bits */
-    uint32_t cleared;       /* bytes from `found` on, a multiple of 16 */
+    unsigned char *scratch; /* scratch of the first pair; the scratch of the other pairs follows */
+    uint64_t scratch_size;  /* bytes of scratch per pair */
+    uint64_t found;         /* offset in the scratch: [scale] number of c-values above 0, 64 bits */
+    uint64_t histograms;    /* offset in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
-    const int32_t *source_column, *source_row; /* source positions of samples; NULL: the same positions */
-    const uint32_t *reciprocal;                /* floats */
+    const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
+    const uint32_t *reciprocal;                /* bits of floats */
     const uint8_t *weights;                    /* [code][contrast] */
-    int32_t variant, image;                    /* 0: distorted, 1: reference */
-    int32_t width, height;                     /* of the picture */
-    int32_t up, half, down;                    /* shifts to 10 bits */
+    int32_t variant, image;                    /* image is 0 for distorted, 1 for the reference */
+    int32_t width, height;                     /* size of the picture */
+    int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding, right shift */
     int32_t softened, halved, mask_threshold;
-    int32_t base;             /* code 0 */
-    int32_t low, centres;     /* first code, and number of codes, with c-values above 0 */
-    int32_t contrasts, reach; /* of the window */
-    int32_t range;            /* codes per pass */
-    int32_t cell;             /* bytes of their histogram: four times an odd number */
-    int32_t pass;             /* of the selection */
+    int32_t base;             /* sample value of code 0 */
+    int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
+    int32_t contrasts, reach; /* reach of the window */
+    int32_t range;            /* number of codes per pass */
+    int32_t cell;             /* bytes of a histogram: four times an odd number */
+    int32_t pass;             /* pass of the selection */
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_launch;
 
@@ -12453,57 +12699,59 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,      /* columns processed at a time, so that their histograms stay in the cache... */
-    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* ...and those of the vector code */
+    VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C, so that their histograms fit in the cache */
+    VMAFGPU__CAMBI_WIDE_STRIP = 256, /* columns per strip in vector code */
     VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
-    VMAFGPU__CAMBI_REACH = 3,        /* of the 7x7 neighbourhood of the mask */
+    VMAFGPU__CAMBI_REACH = 3,        /* reach of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
     VMAFGPU__CAMBI_MIN_SIZE = 216,
-    VMAFGPU__CAMBI_NOTHING = 0xffff /* a code: not marked, or a value that never counts */
+    VMAFGPU__CAMBI_NOTHING = 0xffff /* code of samples that are not marked or whose value is never counted */
 };
 
 typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                    /* rows of 10-bit or filtered samples */
-    uint8_t *flat[8];                     /* eight rows: 1 if a sample equals its right and lower neighbours */
-    uint8_t *column;                      /* per column: number of flat samples in seven rows; with margins */
-    uint8_t *sum_line;                    /* per column: number of flat samples of 49 */
+    uint8_t *flat[8];                     /* eight rows of flags: 1 if a sample equals its right and lower neighbours */
+    uint8_t *column;                      /* per column, with margins: number of flat samples in seven rows */
+    uint8_t *sum_line;                    /* per column: number of flat samples among 49 */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
-    uint16_t *counts;                     /* vector code: per value and column, count in the whole window */
-    size_t length[VMAFGPU__CAMBI_SCALES]; /* of the list of c-values, which starts at the first row */
+    uint16_t *counts;                     /* vector code: count of each value in the window around each column */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values; the list starts at first_row */
     size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
     int64_t sum[VMAFGPU__CAMBI_SCALES];
     int first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
-/* Operations on rows, in plain C and as vector code. Lines and rows of planes can be read up to CHUNK columns beyond
- * their width rounded up to CHUNK; the content there is arbitrary. They can be written up to the rounded width. */
+/* Functions for rows, in plain C and as vector code. Let W be the width rounded up to a multiple of CHUNK. Lines and
+ * rows of planes can be read up to column W + CHUNK and written up to column W. Samples beyond the width are
+ * arbitrary. */
 typedef struct vmafgpu__cambi_functions {
-    /* Converts a row of bytes or words to 10 bits. */
+    /* Converts a row of bytes or, if `wide`, words to 10 bits. */
     void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
     void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
-    /* Sets flat to 1 for samples that equal their right and lower neighbours, else to 0, also beyond the row. */
+    /* Sets flat[x] to 1 if sample x equals its right and lower neighbours, otherwise to 0. Clears the padding of
+     * `flat`. */
     void (*flat_row)(const uint16_t *row, const uint16_t *below, int w, uint8_t *flat);
-    /* Updates sums over seven rows: adds the newest row and subtracts the oldest. */
+    /* Updates column sums over seven rows: adds the newest row and subtracts the oldest. */
     void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
-    /* Sets mask to nonzero where more than `threshold` samples of 7x7 are flat, for every column, or for every second
-     * one. */
+    /* Sets `mask` to a nonzero value where more than `threshold` of the surrounding 7x7 samples are flat, otherwise to
+     * 0. Processes every column or, if `halved`, every second one. */
     void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
-    /* Copy every second sample, or mark; w results. */
+    /* Copy every second sample or mark. w is the number of results. */
     void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
     void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
     void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
     void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
                      uint16_t *code);
     int strip_columns;
-    /* Computes c-values in rows first..end-1 of columns x0..x1-1, at most strip_columns columns. */
+    /* Computes the c-values in rows first..end - 1 of columns x0..x1 - 1, which are at most strip_columns columns. */
     void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                   int end);
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* Nonzero c-values are between 0.5 and 2^15. Non-negative floats sort like their bits, and the upper sixteen bits take
- * 2048 values in this range. Neighbouring values are often equal, so consecutive values are counted in different
- * histograms. */
+/* Nonzero c-values are between 0.5 and 2^15. Non-negative floats sort in the order of their bits. In this range, the
+ * upper sixteen bits have 2048 different values. Consecutive c-values are often equal, so they are counted in different
+ * histograms; otherwise, each increment would wait for the previous one. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
@@ -12511,7 +12759,7 @@ struct vmafgpu__cambi {
     unsigned char *work; /* memory of vmafgpu__cpu.scratch, laid out again for each picture */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
-    /* The present picture. */
+    /* The current picture. */
     const vmafgpu__cambi_variant *variant;
     const vmafgpu__cambi_picture *picture;
     vmafgpu__view source;
@@ -12519,23 +12767,23 @@ struct vmafgpu__cambi {
     int scale;
     int *source_column, *source_row;      /* source positions of samples */
     vmafgpu__plane image;                 /* 10 bits, scale 0 */
-    uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows have the length of those of `codes` */
+    uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows are as long as those of `codes` */
     vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
-    size_t histogram_size;                       /* of one column */
+    size_t histogram_size;                       /* bytes of the histogram of one column */
     int span;                                    /* number of counts added per sample */
-    uint8_t *weights;                            /* per code: weight of each difference... */
-    uint8_t *counts;                             /* ...and whether any weight is not 0 */
+    uint8_t *weights;                            /* weight of each difference, for each code... */
+    uint8_t *counts;                             /* ...and for each code, whether any weight is not 0 */
     float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
                                                                   zeros */
-    uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* a histogram of c-values */
-    int in_place; /* 1: write every c-value where its sample is */
+    uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* histograms of c-values */
+    int in_place; /* 1: write each c-value at the position of its sample */
     vmafgpu__cambi_band *bands;
 };
 
 /* ---- meaning of the options ---- */
 
-/* Returns the luminance in cd/m2 of a 10-bit sample of limited range on a display with BT.1886 or PQ. */
+/* Returns the luminance in cd/m2 of a 10-bit, limited-range sample on a BT.1886 or PQ display. */
 static double vmafgpu__cambi_luminance(int sample, int is_pq) {
     const int clamped = sample < 64 ? 64 : sample > 940 ? 940 : sample;
     const double signal = (double)(clamped - 64) / 876;
@@ -12554,8 +12802,8 @@ static int vmafgpu__cambi_is_visible(int sample, int difference, double threshol
     return vmafgpu__cambi_luminance(sample + difference, is_pq) - low > threshold * low;
 }
 
-/* Returns the largest sample at which the difference is visible. The visible samples are not necessarily an interval,
- * so the search has to follow that of libvmaf step by step. */
+/* Returns the largest sample value at which the difference is visible. The values at which it is visible need not form
+ * an interval, so this search takes the same steps as the one in libvmaf. */
 static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     int low = 64, high = 940 - difference - 1;
     if (!vmafgpu__cambi_is_visible(low, difference, threshold, is_pq))
@@ -12575,7 +12823,7 @@ static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     }
 }
 
-/* Returns the darkest sample that reaches a luminance; 0 if all samples do. */
+/* Returns the smallest sample value whose luminance is at least `luminance`; 0 if that is true of all values. */
 static int vmafgpu__cambi_floor(double luminance, int is_pq) {
     int sample = 64;
     while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
@@ -12596,7 +12844,7 @@ static vmafgpu__cambi_picture vmafgpu__cambi_picture_of(int width, int height, i
     return p;
 }
 
-/* Returns the width or height of a scale; each step rounds up. */
+/* Returns the width or height of a scale, rounded up. */
 static int vmafgpu__cambi_size(const vmafgpu__cambi_variant *variant, int size, int scale) {
     const int shift = scale + variant->halved;
     return (size + (1 << shift) - 1) >> shift;
@@ -12631,8 +12879,8 @@ static int vmafgpu__cambi_weight(int k) {
     return weights[k - 1];
 }
 
-/* Whether the largest possible sum fits 63 bits with 24 fractional bits. Only huge pictures with small windows exceed
- * this. */
+/* Whether the largest possible sum fits in 63 bits, 24 of which are fractional. Only huge pictures with small windows
+ * exceed this. */
 static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
     const double pixels =
         (double)vmafgpu__cambi_size(variant, p->width, 0) * (double)vmafgpu__cambi_size(variant, p->height, 0);
@@ -12667,7 +12915,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     variant->softened = bit_depth < 10;
     variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
     variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
-    /* The older name of the option takes precedence if it was given. */
+    /* The old name of the option takes precedence if its value is not the default. */
     variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
     int highest = 0;
     for (int k = 1; k <= variant->contrasts; k++) {
@@ -12699,7 +12947,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise unused */
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise, eotf is ignored */
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "feature cambi, option eotf: invalid value ('%s'); use one of %s", e->word,
                              vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words);
@@ -12733,7 +12981,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     cambi->source_row = (int *)vmafgpu__carve(c, sizeof(int) * (size_t)h);
     cambi->weights = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins * (size_t)variant->contrasts);
     cambi->counts = (uint8_t *)vmafgpu__carve(c, (size_t)variant->bins);
-    /* c-values share memory with pictures and masks, which are unused once there are codes. */
+    /* C-values share memory with pictures and masks, which are not used once the codes are computed. */
     vmafgpu__carver values;
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++)
         cambi->codes[s] = /* one extra row of NOTHING */
@@ -12741,7 +12989,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     values = *c;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        /* One extra row each, for reads beyond the last row. */
+        /* Each has one extra row, for reads beyond the last row. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
         cambi->mask[s] =
@@ -12782,7 +13030,7 @@ static void vmafgpu__cambi_reciprocals(float *reciprocal) {
     }
 }
 
-/* Returns the weight of a difference of k for a sample with that code; 0 if it is invisible. */
+/* Returns the weight of a difference of k for a sample with the given code; 0 if the difference is invisible. */
 static int vmafgpu__cambi_weight_at(const vmafgpu__cambi_variant *variant, int code, int k) {
     const int value = code + variant->base;
     const int visible = value <= variant->limit[k - 1] && value + variant->contrasts + k > variant->floor;
@@ -12802,7 +13050,7 @@ static int vmafgpu__cambi_is_counted(const vmafgpu__cambi_variant *variant, int 
     return sum > 0;
 }
 
-/* Allocates the state; increases *scratch to the bytes that the largest picture needs. */
+/* Allocates the state. If the largest picture needs more than *scratch bytes, increases *scratch accordingly. */
 static vmafgpu_result vmafgpu__cambi_open(vmafgpu *v, const vmafgpu__cambi_functions *functions, uint64_t *scratch) {
     uint64_t most = 0;
     if (!v->plan.cambi_variants)
@@ -12845,8 +13093,8 @@ static void vmafgpu__cambi_cpu_close(vmafgpu *v) {
 
 /* ---- stages ---- */
 
-/* Computes the source positions when `size` samples are resized to `count`. Uses the float steps of libvmaf, whose
- * rounding errors accumulate. */
+/* Computes the source positions for resizing `size` samples to `count` samples. Adds up float steps as libvmaf does,
+ * with the same accumulated rounding errors. */
 static void vmafgpu__cambi_positions(int size, int count, int *positions) {
     const float ratio = (float)size / (float)count;
     float at = (float)((double)(ratio / 2) - 0.5);
@@ -12886,8 +13134,8 @@ static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     }
 }
 
-/* Removes dither: each sample becomes the average of itself and its right and lower neighbours. The last column repeats
- * itself as its right neighbour; `below` is NULL for the last row, which averages along the row only. */
+/* Removes dither: replaces each sample with the average of 2x2 samples, of which it is the top left one. row[w] must
+ * repeat the last sample. For the last row, `below` is NULL, and only two samples of the row are averaged. */
 static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
                                          uint16_t *VMAFGPU__RESTRICT out) {
     if (below)
@@ -12932,8 +13180,8 @@ static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t
         out[x] = mask[2 * x];
 }
 
-/* Computes row y of the picture in line 2 or 3 of the band, alternately. Rows must be requested in order, from `start`
- * on. */
+/* Computes row y of the picture and stores it in line 2 of the band if y is even, otherwise in line 3. Rows must be
+ * requested in ascending order, from `start` on. */
 static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
     const vmafgpu__cambi *cambi = v->cambi;
     const int w = cambi->picture->width, h = cambi->picture->height;
@@ -12952,8 +13200,8 @@ static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_
     return out;
 }
 
-/* Computes the samples of scale 0 before its filter, and marks those that have enough flat samples of the picture in
- * their neighbourhood. */
+/* Computes the unfiltered samples of scale 0, and marks those that have enough flat samples around them in the
+ * full-size picture. */
 static void vmafgpu__cambi_mark_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     const vmafgpu__cambi *cambi = v->cambi;
@@ -12992,23 +13240,23 @@ static void vmafgpu__cambi_mark_task(void *arg, int index) {
         } else {
             memset(newest, 0, vmafgpu__padded(w));
         }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* row y - 7 */
+        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* subtracts row y - 7 */
         if (y - reach >= first << halved && marked << halved == y - reach)
             f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
                         cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
     }
 }
 
-/* Returns the value that at least two of three values have, or the least if all differ. Branch-free, so that compilers
- * can vectorise it. */
+/* Returns the value that occurs at least twice among the three, or the smallest value if all differ. Has no branches,
+ * so that compilers can vectorise it. */
 static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
     const uint16_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint16_t other = b == c ? b : least;
     return ((a == b) | (a == c)) ? a : other;
 }
 
-/* Returns row y of the present scale before its filter: of the image at scale 0, else every second sample of the
- * previous filtered scale, copied to `line`. */
+/* Returns row y of the current scale before its filter. At scale 0, this is a row of the image. At other scales, it
+ * consists of every second sample of the filtered previous scale, copied to `line`. */
 static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
     if (!cambi->scale)
         return cambi->image.data + y * cambi->image.stride;
@@ -13034,7 +13282,7 @@ static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant
                                            const uint8_t *mask, int w, uint16_t *VMAFGPU__RESTRICT code) {
     const uint32_t base = (uint32_t)variant->base, bins = (uint32_t)variant->bins;
     for (int x = 0; x < w; x++) {
-        const uint32_t counted = (uint16_t)(row[x] - base); /* wraps around below base */
+        const uint32_t counted = (uint16_t)(row[x] - base); /* values below `base` wrap around */
         code[x] = (uint16_t)(((mask[x] != 0) & (counted < bins)) ? counted : 0u + VMAFGPU__CAMBI_NOTHING);
     }
     memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
@@ -13074,14 +13322,14 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
     }
 }
 
-/* Whether four codes are NOTHING, as most codes are. */
+/* Whether four consecutive codes are all NOTHING, which is the most frequent case. */
 static int vmafgpu__cambi_is_empty(const uint16_t *code) {
     uint64_t four;
     memcpy(&four, code, sizeof four);
     return four == UINT64_MAX;
 }
 
-/* Adds a row of codes to the histograms of its columns (step 1), or removes it (step -1). */
+/* Adds a row of codes to the histograms of its columns if step is 1, or removes it if step is -1. */
 static void vmafgpu__cambi_plain_count(uint8_t *histograms, size_t size, int lead, const uint16_t *code, int count,
                                        int step) {
     for (int x = 0; x < count; x++) {
@@ -13121,7 +13369,7 @@ static float vmafgpu__cambi_value(const float *reciprocal, const uint8_t *weight
     return best;
 }
 
-/* Converts a c-value to units of 2^-24; exact, as nonzero c-values are at least 0.5. */
+/* Converts a c-value to units of 2^-24. The result is exact, since nonzero c-values are at least 0.5. */
 static int64_t vmafgpu__cambi_units(float value) {
     return (int64_t)((double)value * 16777216.0);
 }
@@ -13131,7 +13379,8 @@ enum {
         (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
 };
 
-/* Adds the histograms of the columns of a window; `cell` is in the histogram of the leftmost column. */
+/* Adds up `span` counts of each column of a window. `cell` points to the first of these counts in the histogram of the
+ * leftmost column. */
 static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int window, int span, uint16_t *count) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP };
     memset(count, 0, sizeof(uint16_t) * (size_t)span);
@@ -13154,7 +13403,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     size_t found = band->count[scale];
     int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
-    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size; /* outside columns stay empty */
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size; /* empty outside the picture */
     uint16_t count[VMAFGPU__CAMBI_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
@@ -13175,7 +13424,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
             }
             if (!cambi->counts[code[x]])
                 continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* leftmost of the window */
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost column */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
                 const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
@@ -13250,8 +13499,8 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* Returns the upper sixteen bits of the c-value of rank *rank (the largest has rank 1); sets *rank to its rank among
- * the values with these bits. */
+/* Returns the upper sixteen bits of the c-value of rank *rank, where the largest c-value has rank 1. Sets *rank to the
+ * rank of that c-value among all c-values with the same upper bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
     enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
     uint32_t(*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
@@ -13261,7 +13510,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
         for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has an entry of its own */
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has its own entry */
             histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
     }
@@ -13275,8 +13524,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
     return digit - 1 + VMAFGPU__CAMBI_LOWEST;
 }
 
-/* Returns the sum of the values from `high` on, in units of 2^-24. Appends values from `low` on and below `high` to
- * `alike`. */
+/* Returns the sum of all values >= `high`, in units of 2^-24. Appends all values >= `low` and < `high` to `alike`. */
 static int64_t vmafgpu__cambi_sum_above_scalar(const float *values, size_t count, float low, float high, float *alike,
                                                size_t *alike_count) {
     int64_t sum = 0;
@@ -13317,10 +13565,10 @@ static int64_t vmafgpu__cambi_sum_low(float *values, size_t n, int64_t rank) {
     return sum + rank * vmafgpu__cambi_units(vmafgpu__float_of_bits(found));
 }
 
-/* Returns the sum of the `top` largest c-values of a scale with more c-values. Overwrites the lists. */
+/* Returns the sum of the `top` largest c-values of a scale that has more than `top` c-values. Overwrites the lists. */
 static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) {
     const uint32_t digit = vmafgpu__cambi_select_high(v, scale, &top);
-    float *alike = v->cambi->values[scale]; /* the front of the lists, which has been read by then */
+    float *alike = v->cambi->values[scale]; /* the start of the lists, which is read before it is overwritten */
     size_t alike_count = 0;
     int64_t sum = 0;
     for (int i = 0; i < v->config.threads; i++) {
@@ -13332,8 +13580,8 @@ static int64_t vmafgpu__cambi_sum_top(const vmafgpu *v, int scale, int64_t top) 
     return sum + vmafgpu__cambi_sum_low(alike, alike_count, top);
 }
 
-/* Moves the `top` largest of n values to the front, in exactly the order of libvmaf: Hoare's selection around the value
- * at `top`. */
+/* Moves the `top` largest of n values to the front, in exactly the same order as libvmaf. Uses Hoare's selection
+ * algorithm with the value at index `top` as the pivot. */
 static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     int64_t left = 0, right = n - 1;
     while (top < n && left < right) {
@@ -13357,8 +13605,8 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* Computes sums of 2^29 or more. With 24 fractional bits they do not fit a double, and libvmaf, which adds in double
- * precision, rounds; this function performs the same additions in the same order. The result is still a multiple of
+/* Computes sums of 2^29 or more. With 24 fractional bits, they do not fit in a double. libvmaf adds in double precision
+ * and therefore rounds; this function performs the same additions in the same order. The result is still a multiple of
  * 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
@@ -13404,7 +13652,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* the row below the picture */
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* the row below the picture is NOTHING */
         memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
                0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
@@ -13417,10 +13665,10 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     return result;
 }
 
-/* ---- heat maps: the c-values of all samples, at their positions, on a scale of 16 bits ---- */
+/* ---- heat maps: c-values of all samples, scaled to 16 bits, at the positions of the samples ---- */
 
-/* Converts the c-values of a scale to words, at the front of the same memory. Values above the end of the scale wrap,
- * as in libvmaf on x86. They exceed it by less than 1 %, if the end was rounded down. */
+/* Converts the c-values of a scale to words, which overwrite the start of the same memory. Results above 65535 wrap
+ * around, as in libvmaf on x86. They exceed 65535 only if `most` was rounded down, and then by less than 1 %. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
@@ -13442,7 +13690,7 @@ static int vmafgpu__wants_heatmaps(const vmafgpu *v, int variant) {
     return 0;
 }
 
-/* Computes the heat maps of the present picture, which has been scored, and passes them to config.on_heatmap. */
+/* Computes the heat maps of the current picture, which must have been scored, and passes them to config.on_heatmap. */
 static vmafgpu_result vmafgpu__cambi_give_maps(vmafgpu *v, int variant) {
     vmafgpu__cambi *cambi = v->cambi;
     const vmafgpu__cambi_picture *p = cambi->picture;
@@ -13487,7 +13735,8 @@ static vmafgpu_result vmafgpu__cambi_score(vmafgpu *v, const vmafgpu__view *pair
 
 /* ---- from sums to columns ---- */
 
-/* Returns CAMBI of one picture: the weighted averages of the scales, where the finest scale has the largest weight. */
+/* Returns the CAMBI score of a picture: a weighted sum over the scales, in which the finest scale has the largest
+ * weight. */
 static double vmafgpu__cambi_total(const vmafgpu__cambi_variant *variant, int which, const vmafgpu__cambi_sums *sums) {
     const vmafgpu__cambi_picture *p = &variant->picture[which];
     double score = 0;
@@ -13563,12 +13812,13 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_strip      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
-/* The functions on rows do the same as the scalar ones, for 8, 16 or 32 samples at a time. Counting computes the same
- * integers differently: for each value and each column of a strip it keeps the count in the whole window around the
- * column. From row to row, counts only change through columns in which the sample that enters differs from the sample
- * that leaves. Neighbouring columns with the same value form a run, which adds to each column within reach the number
- * of samples in the window of that column. Where the entering and the leaving row are equal, nothing has to be done. A
- * register of samples then loads the counts of adjacent columns, once for each value that occurs in it.
+/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting computes the
+ * same integers in a different way. For each value and each column of a strip, it stores the count in the whole window
+ * around the column. When the windows move down by one row, one row enters them and one row leaves them. The counts
+ * change only through columns in which these two rows differ. Neighbouring columns with the same value form a run. A
+ * run changes the counts of all columns within reach. The change of a count is the number of samples of the run that
+ * are in the window of the column. For the c-values of a register of samples, the counts of adjacent columns are
+ * loaded, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -13695,8 +13945,9 @@ static void vmafgpu__cambi_code_row(const vmafgpu__cambi_variant *variant, const
 static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
-/* Adds the samples first..last of a row to the counts of a value in columns 0..w-1 of a strip, or subtracts them. The
- * number of samples within reach of a column is limited by the start of the run, its end, its length and the window. */
+/* Adds the run of samples first..last of a row to the counts of one value in columns 0..w - 1 of a strip, or subtracts
+ * the run if leaves_window is set. The start, the end and the length of the run, and the window, each limit the change
+ * of a count. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -13717,15 +13968,15 @@ VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, i
 
 typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
-    uint16_t *counts; /* counts of code 0 */
-    ptrdiff_t pitch;  /* elements from code to code */
-    int x0, w, reach; /* first column, columns */
-    int left, right;  /* columns of the picture within reach */
-    int found;        /* c-values above 0 */
+    uint16_t *counts; /* counts of code 0; those of the other codes follow */
+    ptrdiff_t pitch;  /* elements from the counts of one code to those of the next */
+    int x0, w, reach; /* first column of the strip; number of columns */
+    int left, right;  /* first column of the picture within reach; end of these columns */
+    int found;        /* number of c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
 
-/* A run of samples of one row; none if first < 0. */
+/* A run of equal samples that has not ended. There is no such run if first < 0. */
 typedef struct vmafgpu__cambi_open_run {
     int first, code;
 } vmafgpu__cambi_open_run;
@@ -13737,8 +13988,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_close(const vmafgpu__cambi_state *s, const v
                            leaves_window);
 }
 
-/* Processes runs that begin at `starts` and end before the next of `places`; lanes count from column x on. A run that
- * does not end stays open. */
+/* Processes the runs that begin at the lanes set in `starts`. Each run ends before the next lane set in `places`. Lane
+ * 0 is column x. A run that does not end in this register stays open. */
 VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu__cambi_open_run *run,
                                          const uint16_t *row, int x, vmafgpu__v_lanes places, vmafgpu__v_lanes starts,
                                          int leaves_window) {
@@ -13759,12 +14010,13 @@ VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu_
     }
 }
 
-/* Updates the counts for a row that enters the windows and one that leaves them, where the rows differ. */
+/* Updates the counts for a row that enters the windows and a row that leaves them, in the columns in which they
+ * differ. */
 static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
     const vmafgpu__v nothing = vmafgpu__v_set16(-1);
     vmafgpu__cambi_open_run in = { -1, 0 }, out = { -1, 0 };
-    vmafgpu__v_lanes before = 0; /* bit of the first lane: whether the column before x differs */
+    vmafgpu__v_lanes before = 0; /* bit of the first lane: set if the rows differ in the column before x */
     for (int x = s->left; x < s->right; x += LANES) {
         const vmafgpu__v a = vmafgpu__v_load(come + x), b = vmafgpu__v_load(gone + x);
         vmafgpu__v_lanes differ = vmafgpu__v_unequal16(a, b);
@@ -13785,7 +14037,8 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
     vmafgpu__cambi_close(s, &out, s->right, 1);
 }
 
-/* Computes the c-values of a register of samples as floats, in the order of unpacked lanes (see cambi_order). */
+/* Computes the c-values of a register of samples as floats, in the order of unpacked lanes; see
+ * vmafgpu__cambi_order(). */
 VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const uint16_t *code, int x, vmafgpu__v codes,
                                            vmafgpu__v_lanes todo, vmafgpu__v *value) {
     const vmafgpu__cambi *cambi = s->cambi;
@@ -13814,7 +14067,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
                 const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
                 const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
                 const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
-                /* No value is negative, so their bits sort like the values. */
+                /* No value is negative, so floats compare like their bits. */
                 value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
             }
         }
@@ -13829,8 +14082,8 @@ VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     return (int64_t)(sum * 16777216.0);
 }
 
-/* Writes the c-values of a register of samples in the order of the samples: blocks of four alternate between the
- * registers. */
+/* Writes the c-values of a register of samples in the order of the samples. The two registers contain alternate blocks
+ * of four samples. */
 VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
     float half[2][VMAFGPU__V_WORDS];
     vmafgpu__v_store(half[0], value[0]);
@@ -13839,8 +14092,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
         memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
 }
 
-/* Computes the c-values of a row. Writes them to `place`, or if that is NULL appends whole registers, which may contain
- * zeros, to `list`. Returns the number of values appended. */
+/* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends whole registers, which may
+ * contain zeros, to `list` instead. Returns the number of values appended. */
 static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
@@ -13875,8 +14128,8 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
     return (size_t)(at - list);
 }
 
-/* Implements strip(). The sum of a strip is exact below 2^29. Larger sums may be rounded and are not used; rounding
- * does not make them less than 2^29. */
+/* Implements strip(). The sum of a strip is exact if it is below 2^29. Larger sums may be rounded, but never to less
+ * than 2^29; they are not used. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -13911,10 +14164,10 @@ static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_ban
     band->sum[scale] += vmafgpu__cambi_sum_of(s.sum);
 }
 
-/* Implements sum_above(). The bits of non-negative floats sort like the values. */
+/* Implements sum_above(). Non-negative floats compare in the same order as their bits. */
 static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float low, float high, float *alike,
                                         size_t *alike_count) {
-    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each is below 2^15, so the sum is exact */
+    enum { TOGETHER = 8192 / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS }; /* each value is below 2^15, so the sum is exact */
     const vmafgpu__v below_low = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(low) - 1);
     const vmafgpu__v below_high = vmafgpu__v_set32((int32_t)vmafgpu__float_bits(high) - 1);
     const size_t whole = count / VMAFGPU__V_WORDS * VMAFGPU__V_WORDS;
@@ -13929,7 +14182,7 @@ static int64_t vmafgpu__cambi_sum_above(const float *values, size_t count, float
             part =
                 vmafgpu__v_add_f64(part, vmafgpu__v_add_f64(vmafgpu__v_low_to_f64(kept), vmafgpu__v_high_to_f64(kept)));
             if (vmafgpu__v_mask_any(vmafgpu__v_greater32(vmafgpu__v_drop32(above, value), below_low))) {
-                float copy[VMAFGPU__V_WORDS]; /* `alike` may overlap values that were read */
+                float copy[VMAFGPU__V_WORDS]; /* `alike` may overlap values that have been read */
                 vmafgpu__v_store(copy, value);
                 for (int i = 0; i < VMAFGPU__V_WORDS; i++)
                     if (copy[i] >= low && copy[i] < high)
@@ -13951,15 +14204,15 @@ static const vmafgpu__cambi_functions vmafgpu__cambi_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per picture of a variant eight launches, in order ---- */
+/* ---- on a GPU: eight launches for each picture of a variant, in order ---- */
 
 typedef enum vmafgpu__cambi_kernel {
     VMAFGPU__CAMBI_PREPARE_8 = 0,
     VMAFGPU__CAMBI_PREPARE_16,
     VMAFGPU__CAMBI_SHRINK,
-    VMAFGPU__CAMBI_COUNT_4, /* four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4, /* for four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
     VMAFGPU__CAMBI_COUNT_4_WIDE,
-    VMAFGPU__CAMBI_COUNT, /* any contrasts */
+    VMAFGPU__CAMBI_COUNT, /* for any number of contrasts */
     VMAFGPU__CAMBI_SELECT,
     VMAFGPU__CAMBI_ORDER,
     VMAFGPU__CAMBI_KERNELS
@@ -14001,7 +14254,7 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
         out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
     }
     out.found = out.size;
-    out.histograms = out.found + 64; /* so far behind the counts that no launch writes a line that it reads */
+    out.histograms = out.found + 64; /* far enough away that no launch reads and writes the same cache line */
     out.cleared = (uint32_t)(out.histograms - out.found +
                              (size_t)VMAFGPU__CAMBI_SCALES * VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS *
                                  sizeof(uint32_t));
@@ -14009,9 +14262,9 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
     return out;
 }
 
-/* Sets the fields that depend on the options only. If centres is 0, no c-value can be above 0. A histogram contains the
- * codes of a pass and their surroundings, in whole words from any byte on. Its number of words is odd, so that
- * neighbouring histograms use different banks of shared memory. */
+/* Sets the fields that depend only on the options. If `centres` is then 0, no c-value can be above 0. A histogram has
+ * space for the codes of a pass and their surroundings, which can begin at any byte of a word. Its number of words is
+ * odd, so that adjacent histograms are in different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -14028,8 +14281,9 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
-/* Fills the launch for a picture of variant `index` of the plan; the caller sets batch, tables and `pass`. Returns 0 if
- * no c-value, and therefore no sum, can be above 0. `scratch`: device memory of the first pair. */
+/* Fills the launch for picture `image` of variant `index` of the plan. out->batch must already be set; the caller sets
+ * the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no c-value, and
+ * therefore no sum, can be above 0. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -14117,7 +14371,7 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* Returns the bytes per pair; pictures and variants use the memory in turn. */
+/* Returns the number of bytes of scratch per pair. All pictures and variants use the same memory, one after another. */
 static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
@@ -14130,13 +14384,13 @@ static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *contex
 }
 
 typedef struct vmafgpu__cambi_tables {
-    size_t weights;     /* of the variant */
-    size_t column, row; /* of the picture, if its size differs from that of frames */
-    size_t size;        /* up to and including this picture */
+    size_t weights;     /* offset of the weights of the variant */
+    size_t column, row; /* offsets of the source positions of columns and rows */
+    size_t size;        /* bytes of all tables up to the last one of this picture */
 } vmafgpu__cambi_tables;
 
-/* Returns the layout of the tables. The reciprocals come first. Then the tables of the pictures follow in order, each
- * with the weights of its variant. */
+/* Returns the layout of the tables. The reciprocals come first. They are followed by the tables of the pictures in
+ * order, each with the weights of its variant. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -14176,7 +14430,7 @@ static int vmafgpu__gpu_cambi_is_planned(const vmafgpu__plan *plan) {
     return plan->cambi_variants > 0;
 }
 
-/* Returns the name of a kernel. Functions are numbered by vmafgpu__cambi_kernel. */
+/* Returns the name of a kernel, or NULL if it is not used. `kernel` is a vmafgpu__cambi_kernel. */
 static const char *vmafgpu__gpu_cambi_kernel(const vmafgpu__launch_context *context, int kernel) {
     int is_used = kernel == (int)vmafgpu__cambi_prepare_kernel(context) || kernel == VMAFGPU__CAMBI_SHRINK ||
                   kernel == VMAFGPU__CAMBI_SELECT || kernel == VMAFGPU__CAMBI_ORDER;
@@ -14277,37 +14531,37 @@ VMAFGPU__COLD_END
  * >>speed                                        speed_chroma: entropy, float
  * ================================================================================================
  * Follows speed.c of libvmaf.
- * A plane is low-passed, reduced to a sixteenth of its width and height, and its local mean is subtracted. The
- * covariance matrix of its 5x5 blocks yields eigenvalues and, through its inverse, a variance per block. The entropy of
- * a block follows from both. The score is the mean absolute difference of the weighted entropies of reference and
- * distorted. The result depends on the rounding of every operation, so the order of operations, including sequential
- * sums, is part of the definition. Some loops are interchanged, but each element still undergoes the same operations
- * in the same order.
+ * A plane is low-pass filtered and reduced to a sixteenth of its width and height. Then its local mean is subtracted.
+ * The covariance matrix of its 5x5 blocks yields eigenvalues, and the inverse of the matrix yields a variance for each
+ * block. The entropy of a block is computed from the eigenvalues and this variance. The score is the mean absolute
+ * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
+ * the rounding of every operation, so the order of operations, including that of sequential sums, is part of the
+ * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also of a build without the feature ---- */
+/* ---- sums, also defined if the feature is left out ---- */
 
-/* Scores of the chroma planes, in float. The order of the operations is part of their definition. */
+/* Scores of the chroma planes, in float. */
 typedef struct vmafgpu__speed_sums {
-    float score[2];      /* u, v */
-    int32_t singular[2]; /* there is no score: a covariance matrix is singular */
+    float score[2];      /* scores of u and v */
+    int32_t singular[2]; /* 1: a covariance matrix is singular, so there is no score */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
 
 typedef struct vmafgpu__speed_variant {
-    int width, height;               /* of a chroma plane */
-    int scaled_width, scaled_height; /* after the prescale */
-    int resampled, method;           /* whether the prescale changes the size; its interpolation method */
-    int columns, rows;               /* of the plane after the low-pass: a sixteenth of the scaled size */
+    int width, height;               /* size of a chroma plane */
+    int scaled_width, scaled_height; /* size after the prescale */
+    int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
+    int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
     int reach, local_reach;                      /* taps on either side of the centre */
-    float taps[VMAFGPU__SPEED_TAPS];             /* of the low-pass */
-    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* of the local mean */
+    float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
+    float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
-    float base;                                  /* entropy of noise alone */
+    float base;                                  /* entropy of the noise alone */
     int weighting;
 } vmafgpu__speed_variant;
 
@@ -14327,26 +14581,26 @@ static const vmafgpu__column vmafgpu__speed_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Returns an upper bound of (sqrt(sum(sample^2)) + |mean| sqrt(n))^2 for a window of n samples. It holds because
+/* Returns an upper bound on (sqrt(sum(sample^2)) + |mean| sqrt(n))^2 for a window of n samples. The bound holds because
  * (a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2, here with t = 1/64. */
 VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) {
     return 65.0 / 64 * squares + 65 * n * mean * mean;
 }
 
-/* Returns a bound of the difference between this sum and that of libvmaf, for one covariance and windows of w x h
- * samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives the sum from sums
- * of plain products, which all windows share. With u = 2^-53 and m = |sample| + |mean|, let T = sum(m_p m_q), at most
- * half the sum of both spreads.
- *   libvmaf: three roundings per term, 3 u T, then one per partial sum. No partial sum is larger than (T + |sum|) / 2,
- *   since terms of T - |sum| at most cancel.
- *   This code: products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
+/* Returns a bound on the difference between `sum`, the sum for one covariance, and the sum that libvmaf computes, for
+ * windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives
+ * `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T = sum(m_p
+ * m_q), which is at most half the sum of both spreads.
+ *   libvmaf: three roundings per term, together at most 3 u T, then one rounding per partial sum. No partial sum is
+ *   larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
+ *   This code: the products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
-/* Computes the weights of two entropies from the variances. The sum 1 + variance is in double precision in the modes
- * that mix both variances, and in float otherwise. */
+/* Computes the weights of two entropies from the variances. In the modes that combine both variances, 1 + variance is
+ * computed in double precision, otherwise in float. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
                                         double *d) {
     const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
@@ -14361,26 +14615,26 @@ VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distort
     *d = vmafgpu__log2(of_d, table);
 }
 
-/* Launch parameters of the kernels of a variant, in this order: low (low-pass), flat (subtracts the local mean),
- * covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
+/* Launch parameters of the kernels, which run in this order for each variant: low (low-pass), flat (subtracts the local
+ * mean), covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
 enum {
     VMAFGPU__SPEED_LOW_THREADS = 128,
-    VMAFGPU__SPEED_LOW_COLUMNS = 128, /* columns of a block at most */
+    VMAFGPU__SPEED_LOW_COLUMNS = 128, /* maximum number of columns per block */
     VMAFGPU__SPEED_WIDE_REACH = 4,
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
-    VMAFGPU__SPEED_FLAT_STRIP = 20480, /* bytes of shared memory for a strip of rows, unless one row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may go this far beyond a row */
+    VMAFGPU__SPEED_FLAT_STRIP = 20480, /* bytes of shared memory for a strip of rows, unless a single row takes more */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may extend this far beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
-    VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry: plain sums */
+    VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry is for plain sums */
     VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
-    VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 64 columns, 5 rows each */
-    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* of the two matrices that are reflected, side by side: 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group five and three of padding */
-    /* The matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag. Eigenvalues need
-     * less. */
+    VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
+    VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* pitch of two reflected matrices side by side, 25 columns each */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three more as padding */
+    /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
+     * The eigenvalues need less. */
     VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
                                     VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
                                     VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) *
@@ -14388,9 +14642,9 @@ enum {
     VMAFGPU__SPEED_QR_STEPS = 500,
     VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8, /* the logarithm table, which comes first */
     VMAFGPU__SPEED_ENTROPY_BLOCKS = 64,
-    VMAFGPU__SPEED_ENTROPY_THREADS = 320, /* 5 for each block of the plane */
+    VMAFGPU__SPEED_ENTROPY_THREADS = 320, /* 5 threads for each block of the plane */
     VMAFGPU__SPEED_SOLUTION = 32,         /* pitch of r and of solutions: PLACES floats, then zeros */
-    /* After the logarithm table: PLACES doubles per block, q, r, and the solution of each block. */
+    /* The logarithm table is followed by PLACES doubles per block, q, r, and the solution of each block. */
     VMAFGPU__SPEED_ENTROPY_SHARED = VMAFGPU__SPEED_LOG_SHARED +
                                     VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_ENTROPY_BLOCKS * 8 +
                                     (VMAFGPU__SPEED_PLACES * (VMAFGPU__SPEED_LINE + VMAFGPU__SPEED_SOLUTION) +
@@ -14400,28 +14654,33 @@ enum {
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
 
-/* Returns the shared memory of low: one sum per column of a block and tap. */
+/* Returns the number of bytes of shared memory that the kernel low needs: one sum for each tap and each column of a
+ * block. */
 VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
     return block_columns * (2 * reach + 1) * 4;
 }
 
-/* Returns the number of samples in a strip of rows of flat. Only columns that belong to blocks count. */
+/* Returns the number of samples in a strip of rows that the kernel flat processes. Includes only columns that belong to
+ * blocks. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
     return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
-/* Returns the shared memory of flat: two bands, each followed by space for reads beyond its last row. */
+/* Returns the number of bytes of shared memory that the kernel flat needs: two bands, each followed by space for reads
+ * beyond its last row. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
     return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
-/* Returns the shared memory of covariance: per first row of a window, a double for each column of a chunk. */
+/* Returns the number of bytes of shared memory that the kernel covariance needs. For each of the rows in which a window
+ * can begin, there is a double for each column of a chunk. */
 VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Offset of an array in the scratch of a pair, and distance from one plane to the next, in floats. The planes are u of
- * the reference and of the distorted frame, then v of both. */
+/* Place of an array in the scratch of a pair: offset of the first plane, and distance from one plane to the next, in
+ * floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the distorted
+ * frame. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
 } vmafgpu__speed_part;
@@ -14430,23 +14689,24 @@ typedef struct vmafgpu__speed_scratch {
     uint64_t size; /* in bytes */
     vmafgpu__speed_part low, flat, means;
     vmafgpu__speed_part sums;              /* doubles, one per distance and place */
-    vmafgpu__speed_part eigenvalues, q, r; /* after the eigenvalues: whether one is not positive; after q: whether
-                                               the diagonal of r contains a 0 */
+    vmafgpu__speed_part eigenvalues, q, r; /* the eigenvalues are followed by a flag: one of them is not positive;
+                                               q is followed by a flag: the diagonal of r contains a 0 */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
-/* Parameters of check and low: the samples, the prescale and the low-pass. */
+/* Parameters of the kernels check and low: the samples, the prescale and the low-pass. */
 typedef struct vmafgpu__speed_low_launch {
-    float *scratch; /* of the first pair */
+    float *scratch; /* scratch of the first pair */
     vmafgpu__speed_scratch layout;
-    uint32_t *illegal;              /* [pairs] */
+    uint32_t *illegal;              /* one per pair */
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
-                                               half, the bits of a float weight in the high half; NULL: no prescale */
-    int32_t sources, has_weights;   /* has_weights: divide by the sum of the weights, which is not 1 */
-    int32_t width, height;          /* of the plane */
+                                               half, the bits of a float weight in the high half; NULL if there is no
+                                               prescale */
+    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;              /* bits of a word that must be 0; 0 if all words are valid */
     float unit;
     float taps[VMAFGPU__SPEED_TAPS];
@@ -14454,14 +14714,14 @@ typedef struct vmafgpu__speed_low_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__speed_low_launch;
 
-/* Returns the byte offset of the sample of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if they are
- * planar. */
+/* Returns the byte offset of plane 0 (u) or 1 (v) in a pair of interleaved samples; 0 if the planes are not
+ * interleaved. */
 VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch, int32_t plane) {
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
 
-/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Such reads
- * begin at the start of an interleaved pair, so they stay within the samples. */
+/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Reads of
+ * interleaved samples begin with a whole pair, so they stay within the samples. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data,
                                        int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
@@ -14469,22 +14729,22 @@ VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, 
            (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
 }
 
-/* Parameters of the kernels after low. */
+/* Parameters of the kernels that follow low. */
 typedef struct vmafgpu__speed_launch {
     float *scratch;
     vmafgpu__speed_scratch layout;
-    struct vmafgpu__sums *sums; /* [pairs] */
-    uint32_t pairs;             /* bit set: the pair has a distorted frame */
+    struct vmafgpu__sums *sums; /* one per pair */
+    uint32_t pairs;             /* bit i is set if pair i has a distorted frame */
     int32_t variant;
     int32_t columns, rows, blocks_across, blocks_down;
-    int32_t strip_rows;    /* rows per strip of flat */
-    int32_t chunk_columns; /* columns per chunk of covariance */
+    int32_t strip_rows;    /* rows per strip of the kernel flat */
+    int32_t chunk_columns; /* columns per chunk of the kernel covariance */
     int32_t local_reach;
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float noise, base;
     int32_t weighting;
     const void *log_table; /* vmafgpu__log2_table */
-    double *words;         /* of the first pair: receives the only score; NULL: store scores in sums */
+    double *words;         /* words of the first pair for its only score; NULL if scores are stored in sums */
     int32_t word_stride;
 } vmafgpu__speed_launch;
 
@@ -14493,7 +14753,7 @@ typedef struct vmafgpu__speed_launch {
 
 /* ---- on the CPU ---- */
 
-/* Options of both features. Their indices are the same in both. */
+/* Options of speed_chroma and speed_temporal, which have the same indices in both. */
 #define VMAFGPU__SPEED_SHARED_OPTIONS(X) \
     X(VMAFGPU__SPEED_KERNELSCALE, "speed_kernelscale", "ks", VMAFGPU__REAL, 1, 0.1, 4, NULL) \
     X(VMAFGPU__SPEED_MAX_VAL, "speed_max_val", "mxv", VMAFGPU__REAL, 1000, 0, 1000, NULL) \
@@ -14511,11 +14771,11 @@ static const vmafgpu__option vmafgpu__speed_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, /* rows and columns of the matrices... */
+    VMAFGPU__SPEED_SIDE = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK, /* rows or columns of the matrices... */
     VMAFGPU__SPEED_PITCH = 32, /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
-    VMAFGPU__SPEED_PLANES = 4 /* u and v, of the reference and of the distorted frame, at most */
+    VMAFGPU__SPEED_PLANES = 4 /* maximum number: u and v of the reference and of the distorted frame */
 };
 
 typedef struct vmafgpu__speed_matrix {
@@ -14533,25 +14793,25 @@ typedef struct vmafgpu__speed_between {
     float *weight[2];
 } vmafgpu__speed_between;
 
-/* Rows are padded to a multiple of CHUNK for vector code. */
+/* A plane. Rows are padded to a multiple of CHUNK for vector code. */
 typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
-    float *low;          /* after the low-pass; later without the local mean */
-    float *means;        /* local means, of the same size */
-    float *line;         /* of local means down the columns, with margins */
+    float *low;          /* the low-passed plane; later, without the local mean */
+    float *means;        /* local means; same size as `low` */
+    float *line;         /* a row of sums down the columns for the local means, with margins */
     double *wide, *ones; /* `low` in double precision; a row of ones */
-    double *column_sums; /* EDGE + 1 rows */
+    double *column_sums; /* EDGE + 1 rows of column sums */
     float *samples;      /* one row per place in a block, one column per block */
     float *solution;
-    float *variance, *entropy; /* per block */
+    float *variance, *entropy; /* one value per block */
     int singular;
 } vmafgpu__speed_plane;
 
-/* Functions for rows and matrices: in plain C here, with vectors in >>levels. They may read and write up to the padded
- * width. */
+/* Functions for rows and matrices, in plain C here and as vector code in >>levels. They may read and write up to the
+ * padded width. */
 typedef struct vmafgpu__speed_functions {
-    /* Converts samples of one or two bytes that are `step` bytes apart to floats, scaled to 8 bits, less 128. Returns
-     * the OR of all words. */
+    /* Converts samples of one or two bytes that are `step` bytes apart to floats: scales them to 8 bits and subtracts
+     * 128. Returns the bitwise OR of all samples. */
     uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
     /* Computes (a - b) * unit from bytes or, if `wide`, from words, which need not be aligned. */
     void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
@@ -14560,28 +14820,29 @@ typedef struct vmafgpu__speed_functions {
                      float *out);
     /* sum += tap * row */
     void (*add_row)(float *sum, const float *row, float tap, int w);
-    /* Computes the sum of the w x h window that begins at each place of a block, sample by sample. */
+    /* For each place in a block, computes the sum of the w x h window that begins there, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
-    /* Sums products down each column, for windows of h rows that begin at rows 0..places-1, and writes one row of `out`
-     * per window. Rows that all windows share are added first, from EDGE on; then the rows above, upwards; then the
-     * rows below. The products are exact, so fusing them does not change the result. */
+    /* Sums products down each column, for windows of h rows that begin at rows 0..places - 1. Writes a row of `out` for
+     * each window. Rows that all windows share are added first, from row EDGE on. Then the rows above them are added,
+     * upwards, then the rows below them. The products are exact, so fused operations do not change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Computes rows from `first` on of out = a * b. Rows and columns of a before `first` are those of the identity.
-     * Every element is a sum over k, ascending from `first`. */
+    /* Computes the rows of out = a * b from row `first` on. Rows and columns of `a` before `first` must be those of the
+     * identity matrix. Every element is a sum over k, in ascending order from `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* `apply` computes x = (tau * a) * v, and `rank_two` a -= x v' + v x', for a symmetric a, from index `top` on. */
+    /* For a symmetric a, from index `top` on: apply() computes x = (tau * a) * v; rank_two() computes a -= x v' + v
+     * x'. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
-    /* Solves r x = b for an upper triangular r. On entry x contains b. */
+    /* Solves r x = b for an upper triangular r. On entry, x contains b. */
     void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
-    /* Computes the mean of x * y over the rows, added from the first row on. */
+    /* Computes the means of x * y down each column, adding from the first row on. */
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE]; /* rows of the frame */
-    float *row, *sum;                       /* after the prescale; after the low-pass down the columns */
+    float *row, *sum;                       /* a row after the prescale; the same row after the vertical low-pass */
     int bad_row[VMAFGPU__SPEED_PLANES];     /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
@@ -14593,13 +14854,13 @@ typedef struct vmafgpu__speed_change {
 struct vmafgpu__speed {
     const vmafgpu *v;
     const vmafgpu__speed_functions *functions;
-    unsigned char *work; /* memory that vmafgpu__speed_layout() divides for each variant */
+    unsigned char *work; /* memory that vmafgpu__speed_layout() lays out again for each variant */
     const vmafgpu__speed_variant *variant;
-    size_t pitch, block_pitch; /* of planes such as `low`; of rows of blocks */
+    size_t pitch, block_pitch; /* pitch of planes such as `low`; pitch of arrays with one column per block */
     int planes;                /* 4 chroma planes, or 2 planes of luma differences */
     const vmafgpu_frame *frame[2];
     vmafgpu__speed_change change[2];
-    vmafgpu__speed_source *columns; /* of the prescale */
+    vmafgpu__speed_source *columns; /* source columns of the prescale */
     vmafgpu__speed_between between;
     vmafgpu__speed_plane plane[VMAFGPU__SPEED_PLANES];
     vmafgpu__speed_strip *strips;
@@ -14764,7 +15025,7 @@ static void vmafgpu__speed_difference_scalar(const uint8_t *a, const uint8_t *b,
         row[x] = (float)(wide ? (a[2 * x] | a[2 * x + 1] << 8) - (b[2 * x] | b[2 * x + 1] << 8) : a[x] - b[x]) * unit;
 }
 
-/* Converts a row of chroma of a frame. Returns a value other than 0 if a sample exceeds the bit depth. */
+/* Converts a row of a chroma plane. Returns a nonzero value if a sample exceeds the bit depth. */
 static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafgpu_frame *frame, int plane, int y,
                                         float *row) {
     const vmafgpu_config *c = &speed->v->config;
@@ -14776,7 +15037,8 @@ static uint32_t vmafgpu__speed_take_row(const vmafgpu__speed *speed, const vmafg
     return bytes == 2 ? seen & vmafgpu__illegal_bits(c, 0) : 0;
 }
 
-/* Computes a row of luma differences from the previous frame, scaled to 8 bits. The differences are exact. */
+/* Computes a row of differences between the luma of this frame and that of the previous frame, scaled to 8 bits. The
+ * differences are exact. */
 static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu__speed_change *change, int y,
                                       float *row) {
     const vmafgpu_config *c = &speed->v->config;
@@ -14786,7 +15048,7 @@ static void vmafgpu__speed_change_row(const vmafgpu__speed *speed, const vmafgpu
                                  wide, 1.0f / (float)(1 << (c->bit_depth - 8)), c->width, row);
 }
 
-/* Performs the additions of vmafgpu__speed_resample() for two rows and two columns, in the same order. */
+/* Performs the same additions as vmafgpu__speed_resample(), in the same order, for two rows and two columns. */
 static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float *weight,
                                            const vmafgpu__speed_between *columns, int w, float *VMAFGPU__RESTRICT out) {
     for (int x = 0; x < w; x++) {
@@ -14798,7 +15060,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. Records the first row with an illegal sample in the strip. */
+/* Returns row y of a plane after the prescale. Stores in strip->bad_row the number of the first row of the frame with
+ * an illegal sample. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -14831,7 +15094,8 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
         sum[i] += tap * row[i];
 }
 
-/* Low-passes a share of all planes, down the columns and then along the rows, only at the samples that are kept. */
+/* Applies the low-pass filter to one thread's share of all planes, first down the columns, then along the rows.
+ * Computes only the samples that are kept. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -14863,7 +15127,7 @@ static void vmafgpu__speed_low_task(void *arg, int index) {
     }
 }
 
-/* Subtracts the local mean, a small Gaussian, from every sample. */
+/* Subtracts from each sample the local mean, which is computed with a small Gaussian filter. */
 static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     const vmafgpu__speed_variant *x = speed->variant;
     const int w = x->columns, h = x->rows, reach = x->local_reach;
@@ -14892,11 +15156,11 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
 
 /* ---- covariance of the places in a block, over all positions of the block ----
  *
- * For two places at a distance of (dx, dy), the sum of products covers a window in the plane of products of samples at
- * that distance. There are 41 distances. For each of them the products are computed once, and their column sums are
- * shared by all windows. Products are exact, sums are in double precision, and the order of additions is the same in
- * all backends: down each column first the rows that all windows share, then the rows above, then the rows below; then
- * the same along the column sums.
+ * For two places in a block at a distance of (dx, dy), samples at that distance are multiplied, and the products in a
+ * window are summed. There are 41 distances. For each distance, the products are computed once, and all windows share
+ * their column sums. Products are exact, and sums are in double precision. The order of additions is the same in all
+ * backends. Down each column, the rows that all windows share are added first, then the rows above them, then the rows
+ * below them. The column sums of a window are then added in the same manner.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -14925,7 +15189,8 @@ static void vmafgpu__speed_column_sums_scalar(const double *a, const double *b, 
     }
 }
 
-/* Computes the sums of w columns that begin at each of the columns first..last, first >= 0, last <= EDGE. */
+/* For each of the columns first..last, computes the sum of the w column sums that begin there. Requires first >= 0 and
+ * last <= EDGE. */
 static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int last, double *sum) {
     enum { EDGE = VMAFGPU__SPEED_EDGE };
     double core = 0, left[EDGE + 1], right = 0;
@@ -14942,7 +15207,7 @@ static void vmafgpu__speed_row_sums(const double *columns, int w, int first, int
     }
 }
 
-/* Sums the products of a single window. Used if the windows are too small to have EDGE rows and columns in common. */
+/* Sums the products of a single window. Used if windows have fewer than EDGE rows or columns. */
 static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w,
                                        int h) {
     double sum = 0;
@@ -14952,9 +15217,9 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
     return sum;
 }
 
-/* Sums products of samples at distance (dx, dy): sum[y][x] is for the window that begins at column x, row y. Only
- * places for which the place at distance (dx, dy) is in the block, too, are written. Without `with_other`, sums
- * samples. */
+/* Sums products of samples at distance (dx, dy): sum[y][x] is the sum over the window that begins at column x, row y.
+ * Writes only those sums for which the place at distance (dx, dy) is also in the block. If with_other is 0, sums
+ * samples instead of products. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -14976,8 +15241,8 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the roundings and the order of compute_cov_kernel_scalar() in speed.c of
- * libvmaf. */
+/* Returns the sum for one covariance, with the same roundings and in the same order as in compute_cov_kernel_scalar()
+ * in speed.c of libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
     double sum = 0;
@@ -14987,8 +15252,8 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, p <= q, whose sum is approximately `both`. If the error bound allows
- * another float in libvmaf, the sum is computed again in the order of libvmaf. */
+/* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of their products. If the error
+ * bound does not exclude that libvmaf computes a different float, the sum is recomputed in the order of libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -15039,7 +15304,7 @@ static void vmafgpu__speed_covariance(const vmafgpu__speed *speed, vmafgpu__spee
 
 /* ---- eigenvalues: Householder's tridiagonal form, then implicit QR steps ---- */
 
-/* Replaces column i of the lower triangle by the vector of its Householder reflection. Returns the factor tau. */
+/* Replaces column i of the lower triangle with the vector of its Householder reflection. Returns the factor tau. */
 static float vmafgpu__speed_reflector(vmafgpu__speed_matrix *a, int i) {
     const int top = i + 1;
     float squares = 0;
@@ -15189,7 +15454,7 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
     }
 }
 
-/* ---- the solution of covariance * x = samples, by a QR decomposition with whole matrices ---- */
+/* ---- solution of covariance * x = samples by a QR decomposition with whole matrices ---- */
 
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch,
                                            int w, float *VMAFGPU__RESTRICT out) {
@@ -15219,8 +15484,8 @@ static float vmafgpu__speed_norm(const float *u) {
     return sqrtf(sum);
 }
 
-/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must come from the diagonal of
- * the original matrix, not of z. Returns the length of the reflection vector. */
+/* Computes the reflection that clears column k of z below the diagonal. `is_negative` must be set if the diagonal
+ * element of the original matrix, not of z, is negative. Returns the length of the reflection vector. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -15239,8 +15504,8 @@ static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, i
     return scale;
 }
 
-/* Stores the transposed orthogonal factor in w->q. Rows and columns before k of a reflection are those of the identity,
- * so products skip them, unless the reflection vector is NaN or 0. */
+/* Stores the transposed orthogonal factor in w->q. In reflection k, rows and columns before k are those of the identity
+ * matrix, so products skip them, unless the reflection vector is NaN or 0. */
 static void vmafgpu__speed_orthogonalise(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                          vmafgpu__speed_decomposition *w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, PITCH = VMAFGPU__SPEED_PITCH };
@@ -15383,7 +15648,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
             speed->between.weight[k][i] = speed->columns[i].weight[k];
         }
     }
-    for (int k = 0; x->resampled && k < 2; k++) /* indices in the padding must be valid columns, too */
+    for (int k = 0; x->resampled && k < 2; k++) /* indices in the padding must also be valid columns */
         memset(speed->between.at[k] + x->scaled_width, 0,
                sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
@@ -15425,7 +15690,7 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
                        : s->singular[1] && !s->singular[0] ? u
                                                            : (float)((double)(u + v) / 2.0);
     (void)context, (void)position;
-    *out++ = (double)u < limit ? (double)u : limit; /* NaN yields the limit, too */
+    *out++ = (double)u < limit ? (double)u : limit; /* NaN also yields the limit */
     *out++ = (double)v < limit ? (double)v : limit;
     *out++ = (double)both < limit ? (double)both : limit;
 }
@@ -15447,8 +15712,8 @@ static void vmafgpu__speed_finish(const vmafgpu *context, const vmafgpu__extract
 #define vmafgpu__speed_substitute  VMAFGPU__LEVEL_NAME(vmafgpu__speed_substitute)
 #define vmafgpu__speed_variances   VMAFGPU__LEVEL_NAME(vmafgpu__speed_variances)
 
-/* Each element undergoes the same operations in the same order as in plain C. Multiplication and addition are fused
- * only if the product is exact.
+/* Each element undergoes the same operations in the same order as in plain C. A multiplication and an addition are
+ * fused only if the product is exact.
  */
 
 static uint32_t vmafgpu__speed_import(const uint8_t *source, int bytes, int step, int shift, float unit, int w,
@@ -15570,7 +15835,8 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Processes five rows at a time: enough independent sums to hide the latency of additions, and a divisor of SIDE. */
+/* Processes five rows at a time. That gives enough independent sums to hide the latency of additions, and five divides
+ * SIDE. */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -15664,12 +15930,12 @@ static const vmafgpu__speed_functions vmafgpu__speed_level = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: per variant six launches in order, before them one that checks for illegal samples ---- */
+/* ---- on a GPU: six launches per variant, in order; before them, a launch that checks for illegal samples ---- */
 
 typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_CHECK = 0,
     VMAFGPU__SPEED_LOW,
-    VMAFGPU__SPEED_CHECK_SCALED, /* with a prescale, these two replace CHECK and LOW */
+    VMAFGPU__SPEED_CHECK_SCALED, /* this kernel and the next replace CHECK and LOW if there is a prescale */
     VMAFGPU__SPEED_LOW_SCALED,
     VMAFGPU__SPEED_FLAT,
     VMAFGPU__SPEED_COVARIANCE,
@@ -15679,7 +15945,7 @@ typedef enum vmafgpu__speed_kernel {
     VMAFGPU__SPEED_KERNELS
 } vmafgpu__speed_kernel;
 
-/* Returns the name of a kernel. step: bytes from one sample to the next. */
+/* Returns the name of a kernel. `step` is the number of bytes from one sample to the next. */
 static const char *vmafgpu__speed_kernel_name(int kernel, int step) {
     static const char *const names[VMAFGPU__SPEED_KERNELS] = {
         "vmafgpu_speed_check",      "vmafgpu_speed_low_1",   "vmafgpu_speed_check_scaled",
@@ -15724,8 +15990,8 @@ static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int cou
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* Writes the tables of the prescale, for columns and then for rows, unless out is NULL. Returns the number of
- * entries. */
+/* Writes the tables of the prescale, for columns and then for rows. Writes nothing if `out` is NULL. Returns the number
+ * of entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -15743,7 +16009,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of low. It is smaller if each tap along the row takes a thread. */
+/* Returns the number of columns per block of the kernel low. It is smaller if the kernel uses one thread for each
+ * horizontal tap. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -15796,7 +16063,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     return out;
 }
 
-/* Fills the parameters of check and low except chroma. `tables`: of this variant; ignored without a prescale. */
+/* Fills the parameters of the kernels check and low, except `chroma`. `tables` contains the tables of this variant; it
+ * is ignored if there is no prescale. */
 static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
                                     const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
                                     uint32_t *illegal) {
@@ -15822,7 +16090,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     memcpy(out->taps, x->taps, sizeof out->taps);
 }
 
-/* Whether low itself detects all illegal words. */
+/* Whether the kernel low itself detects all illegal words. */
 static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
@@ -15867,7 +16135,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* Returns the bytes per pair. The variants run one after another and share the memory. */
+/* Returns the number of bytes of scratch per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -15971,8 +16239,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>speed temporal                               entropy of luma changes, float
  * ================================================================================================
- * Follows speed.c of libvmaf. Scores two planes like speed_chroma: the luma differences from the previous frame, in the
- * reference and in the distorted clip.
+ * Follows speed.c of libvmaf. Scores two planes in the same way as speed_chroma: the differences between the luma of
+ * the current and the previous frame, in the reference and in the distorted clip.
  * Parts: on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -15996,7 +16264,7 @@ static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTION
         VMAFGPU__LAST_OPTION,
 };
 
-/* State of an extractor. It is followed by the luma of the previous frames: reference, then distorted. */
+/* State of an extractor. In memory, it is followed by the luma of the previous frames: reference, then distorted. */
 typedef struct vmafgpu__speed_past {
     vmafgpu__speed_variant variant;
 } vmafgpu__speed_past;
@@ -16126,7 +16394,8 @@ static const char *vmafgpu__gpu_speed_temporal_kernel(const vmafgpu__launch_cont
                                                                               : NULL;
 }
 
-/* Returns the variant for the kernels. They always read tables: without a prescale, these map each sample to itself. */
+/* Returns the variant for the kernels, which always read tables. Without a prescale, the tables map each sample to
+ * itself. */
 static vmafgpu__speed_variant vmafgpu__gpu_speed_temporal_variant(const vmafgpu_config *c,
                                                                   const vmafgpu__extractor *e) {
     vmafgpu__speed_variant x;
@@ -16141,8 +16410,8 @@ static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmaf
     return vmafgpu__speed_scratch_of(&x).size;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if e is NULL. Writes them
- * unless out is NULL. */
+/* Returns the number of table entries that precede those of extractor `e`, or the total number if `e` is NULL. Writes
+ * these entries unless `out` is NULL. */
 static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
@@ -16258,14 +16527,14 @@ VMAFGPU__COLD_END
  * >>floats                                       code shared by the float features
  * ================================================================================================
  * The float features of libvmaf scale samples to 8 bits, subtract 128, and compute in single precision. A filter adds
- * its terms from the first tap on. A picture is summed along each row from left to right, then over the rows from top
- * to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels together, or sums
- * several rows at a time, and keeps the order of additions within each sum.
+ * its terms in the order of the taps. A picture is summed along each row from left to right; then the row sums are
+ * added from top to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels
+ * together, or sums several rows at a time, and keeps the order of additions within each sum.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-/* Returns the factor that scales samples to 8 bits; white is 255 plus a fraction if the bit depth is larger. */
+/* Returns the factor that scales samples to 8 bits. At higher bit depths, white becomes 255 plus a fraction. */
 static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
     return 1.0f / (float)(1 << (c->bit_depth - 8));
 }
@@ -16278,18 +16547,19 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 
 /* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
-    float noise, gain, from_noise; /* minimum reference variance that carries information; maximum gain (egl);
-                                              below `noise`, the loss per distorted variance */
+    float noise, gain, from_noise; /* noise: minimum reference variance that carries information;
+                                              gain: maximum gain (egl); from_noise: loss per unit of distorted
+                                              variance if the reference variance is below `noise` */
     double noise_variance;
-    int is_plain; /* noise_variance is 2 */
+    int is_plain; /* noise_variance is exactly 2 */
 } vmafgpu__float_vif_limits;
 
-/* Kernels that smooth pictures down the columns, then along the rows. Each thread processes a column of the input of
- * its block. */
+/* Launch parameters of kernels that smooth pictures, first down the columns, then along the rows. Each thread processes
+ * one column of the input of its block. */
 enum {
     VMAFGPU__BLUR_THREADS = 256,
-    VMAFGPU__BLUR_ROWS = 8,   /* of the output of a block */
-    VMAFGPU__BLUR_REACH = 32, /* taps on either side, at most */
+    VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
+    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
@@ -16301,40 +16571,41 @@ VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
 
 typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t input[2]; /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t output[2];
-    int32_t bytes; /* of a sample of the frame; 4: the pictures are planes of floats */
-    float unit;    /* factor of integer samples */
+    int32_t bytes; /* bytes per sample of the frame; 4 if the pictures are planes of floats */
+    float unit;    /* factor for integer samples */
     int32_t width, height, input_pitch, output_pitch; /* pitches in floats */
     int32_t reach;
-    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and behind */
+    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and after */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;    /* of smaller pictures: two entries per column and row, see
+    const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
                                                vmafgpu__float_planes_launch */
-    int32_t small_width, small_height; /* of smaller pictures */
+    int32_t small_width, small_height; /* size of smaller pictures */
 } vmafgpu__blur_launch;
 
-/* Converts pictures to planes of floats, resized or from chroma. Block y is a row, block z a picture of a pair. */
+/* Launch parameters of a kernel that converts luma or chroma to planes of floats and may resize them. Block index y is
+ * a row, block index z a picture of a pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t output[2];             /* offsets in scratch */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
-    uint32_t *illegal;              /* [pairs] */
-    int32_t sources, has_weights;   /* has_weights: divide by the sum of the weights, which is not 1 */
-    int32_t width, height, pitch;   /* of the output; pitch in floats */
-    int32_t bytes, step, shift;     /* bytes of a sample; bytes from one sample to the next */
+    uint32_t *illegal;              /* one per pair */
+    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
+    int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */
     float unit;
     struct {
         const void *data;
         int64_t pitch;
-    } source[VMAFGPU__MAX_BATCH][2]; /* data NULL: there is no picture */
+    } source[VMAFGPU__MAX_BATCH][2]; /* data is NULL if there is no picture */
 } vmafgpu__float_planes_launch;
 
 #endif
@@ -16343,19 +16614,19 @@ typedef struct vmafgpu__float_planes_launch {
 /* ---- on the CPU ---- */
 
 enum {
-    VMAFGPU__FLOAT_ROWS = 4,     /* rows that are processed together */
+    VMAFGPU__FLOAT_ROWS = 4,     /* rows processed together */
     VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side */
-    VMAFGPU__FLOAT_VIF_MEANS = 5 /* of r, d, r r, d d, r d */
+    VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d, r r, d d, r d */
 };
 
-/* Functions for rows: in plain C here, with vectors in >>levels. They process rows of floats up to the padded width.
- * Filters along a row also read its margins. */
+/* Functions for rows, in plain C here and as vector code in >>levels. They process rows of floats up to the padded
+ * width. Horizontal filters also read the margins of a row. */
 typedef struct vmafgpu__floats_functions {
-    /* Converts packed samples: sample * unit - 128. */
+    /* Converts packed samples to floats: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
     /* Computes the sum of taps[k] * rows[k] over k. */
     void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
-    /* Computes FLOAT_ROWS such sums; each starts one row below the previous one. */
+    /* Computes FLOAT_ROWS rows of such sums. Each row of sums starts one row below the previous one. */
     void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
     /* |a - b| */
     void (*differ)(const float *a, const float *b, int w, float *out);
@@ -16394,7 +16665,7 @@ static float vmafgpu__float_sum(const float *values, int count) {
     return sum;
 }
 
-/* Mirrors a row at its edges into its margins. */
+/* Fills the margins of a row by mirroring it at its edges. */
 static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     for (int k = 1; k <= reach; k++) {
         line[-k] = line[k];
@@ -16467,7 +16738,7 @@ static const vmafgpu__floats_functions vmafgpu__floats_level_scalar = {
 #define vmafgpu__float_differ     VMAFGPU__LEVEL_NAME(vmafgpu__float_differ)
 
 /* Each pixel undergoes the same operations in the same order as in plain C, except that some sums begin with their
- * first term instead of 0. Non-negative floats compare like their bits.
+ * first term instead of 0. Non-negative floats compare in the same order as their bits.
  */
 
 static void vmafgpu__float_convert(const void *samples, int wide, float unit, int w, float *row) {
@@ -16531,7 +16802,8 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps,
                                          int count, int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* Hides that these pointers are equal. Otherwise compilers keep the taps in registers and spill the sums. */
+    /* Hides from the compiler that these pointers are equal. Otherwise, it keeps the taps in registers and spills the
+     * sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
     __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
     vmafgpu__v sum[ROWS][SIDE], value[SIDE];
@@ -16554,7 +16826,7 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
     for (int i = 0; i < SIDE; i++)
         sum[r][i] = vmafgpu__v_zero();
-    /* First the rows above the lower sums, then the rows that all share, then those below the upper sums. */
+    /* First add the rows above those that all sums share, then the shared rows, then the rows below them. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -16621,8 +16893,8 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     launch->reach = reach;
 }
 
-/* Fills a launch that creates pictures of w x h from chroma or packed luma; the caller then sets out->source. `tables`
- * contains the entries of the columns, then those of the rows. */
+/* Fills a launch that creates w x h pictures from chroma or packed luma. The caller sets out->source later. `tables`
+ * contains the entries of the columns, followed by those of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h,
                                  const uint64_t *tables, uint64_t scratch_size, const uint64_t *output,
                                  vmafgpu__float_planes_launch *out) {
@@ -16671,7 +16943,7 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
- * Follows integer_psnr.c of libvmaf: sums of squared differences in integers, then PSNR in double precision.
+ * Follows integer_psnr.c of libvmaf: sums squared differences in integers, then computes PSNR in double precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16745,8 +17017,8 @@ typedef struct vmafgpu__psnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     int planes;
-    uint16_t *lines; /* two per thread */
-    size_t line;     /* words per line */
+    uint16_t *lines; /* two lines per thread */
+    size_t line;     /* number of words per line */
     uint64_t sum[VMAFGPU__MAX_THREADS][3];
 } vmafgpu__psnr_task;
 
@@ -16824,7 +17096,8 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Returns the aggregate of a plane. Planes that are not measured have no samples, which yields -inf, as in libvmaf. */
+/* Returns the aggregate PSNR of a plane. A plane that is not measured has no samples, which yields -inf, as in
+ * libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
     const int wanted = plane < vmafgpu__psnr_planes(v, e);
@@ -16861,8 +17134,8 @@ static const vmafgpu__measure vmafgpu__psnr_measure = {
 
 #define vmafgpu__psnr_row VMAFGPU__LEVEL_NAME(vmafgpu__psnr_row)
 
-/* Implements row(). Squares of words are summed in 32 bits, the low and the high halves separately. They cannot
- * overflow within a stretch. */
+/* Implements row(). The low and the high halves of the squares of words are summed separately, in 32 bits. These sums
+ * cannot overflow within a stretch. */
 static uint64_t vmafgpu__psnr_row(const void *a, const void *b, int wide, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2, STRETCH = 128 };
     const vmafgpu__v half = vmafgpu__v_set32(0xffff);
@@ -16966,8 +17239,8 @@ VMAFGPU__COLD_END
  * >>float psnr                                   float_psnr and float_moment
  * ================================================================================================
  * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
- * of a power of two. The squares are rounded to float, and their sum is exact in any order while it is below 2^53
- * units. It can exceed that at 16 bits only; then the terms are added in the order of libvmaf.
+ * of a power of two. Their squares are rounded to float. The sum of squares is exact in any order as long as it is
+ * below 2^53 units. Only sums of 16-bit samples can exceed this; their terms are then added in the order of libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -16990,14 +17263,15 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Writes the squares of some rows as floats, in the groups of vmafgpu__sequence_launch. */
+/* Launch parameters of a kernel that writes the squares of some rows as floats, in the groups of
+ * vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint32_t pairs;            /* bit set: process this pair */
-    int32_t kind;              /* squares of words: 0 differences, 1 reference, 2 distorted frame */
+    uint32_t pairs;            /* bit i is set if pair i must be processed */
+    int32_t kind;              /* words to square: 0 differences, 1 reference, 2 distorted frame */
     int32_t width, first, end; /* rows first .. end - 1 */
-    int32_t pitch;             /* floats from a term to the next one of the group */
+    int32_t pitch;             /* floats from one term to the next term of the same group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__square_terms_launch;
 
@@ -17007,8 +17281,8 @@ typedef struct vmafgpu__square_terms_launch {
 /* ---- on the CPU ---- */
 
 typedef struct vmafgpu__float_psnr_functions {
-    /* Adds the sum of row a to sums[0] and that of its squares to sums[1]. If b is not NULL, adds the squares of a - b
-     * to sums[1], and sums[0] is undefined. */
+    /* Adds the samples of row a to sums[0] and their squares to sums[1]. If b is not NULL, adds the squares of a - b to
+     * sums[1] instead; sums[0] is then undefined. */
     void (*row)(const void *a, const void *b, int wide, int w, uint64_t *sums);
 } vmafgpu__float_psnr_functions;
 
@@ -17016,8 +17290,8 @@ typedef struct vmafgpu__float_psnr_task {
     const vmafgpu *v;
     const vmafgpu__pair_view *pair;
     int is_moment;
-    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: of the reference, or of the difference; [2..3]: of
-                                                             the distorted frame. See float_psnr_functions.row */
+    uint64_t sum[VMAFGPU__MAX_THREADS][4]; /* [0..1]: sums of the reference, or of the differences; [2..3]: sums
+                                                             of the distorted frame. See float_psnr_functions.row */
 } vmafgpu__float_psnr_task;
 
 static uint64_t vmafgpu__float_psnr_scratch(const vmafgpu *v, const vmafgpu__extractor *e) {
@@ -17040,7 +17314,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* Returns the sum of squares of words, or of their differences, in the order of libvmaf. */
+/* Returns the sum of the squares of words or, if b is not NULL, of their differences, in the order of libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -17190,7 +17464,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53, so that the sequential sum of libvmaf may be rounded. */
+/* Whether a sum of squares can reach 2^53; the sequential sum of libvmaf may then be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -17203,7 +17477,7 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context 
                                                                : NULL;
 }
 
-/* Returns the number of rows whose terms are stored at a time, and the number of their groups in *groups. */
+/* Returns the number of rows whose terms are stored at a time. Sets *groups to the number of groups of these rows. */
 static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
@@ -17251,8 +17525,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
     }
 }
 
-/* Computes the sums of luma and of its squares. The word after them has a bit for each sum that was recomputed as a
- * double. */
+/* Computes the sum of luma and the sum of its squares. The word after the sums has a bit for each sum that was
+ * recomputed as a double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -17262,7 +17536,7 @@ static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vma
             vmafgpu__gpu_float_psnr_enqueue_again(work, e, k, count == 4 ? k - 1 : 0);
 }
 
-/* Requests that sums which libvmaf may have rounded are recomputed. */
+/* Marks the sums that libvmaf may have rounded. Returns whether any sum must be recomputed. */
 static int vmafgpu__gpu_float_psnr_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                              vmafgpu__value *words) {
     const int count = e->feature->measure->values;
@@ -17358,16 +17632,17 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>ssim                                         float_ssim and float_ms_ssim
  * ================================================================================================
- * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Windows of 11x11 cover both pictures, their squares and
- * their product, in floats. Rows are filtered before columns. Each product with a tap is rounded to float. The sum of a
- * row or column of a window is a double that is rounded to float once. The luminance and the contrast of a pixel are
- * quotients of a double and a float. The structure of a pixel is a float.
+ * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Weighted means over windows of 11x11 pixels are computed
+ * for both pictures, their squares and their product, in floats. Windows are summed along rows first, then down
+ * columns. Each product of a sample and a tap is rounded to float. The sum of a row or a column of a window is computed
+ * as a double and rounded to float once. The luminance and the contrast of a pixel are quotients of a double and a
+ * float; its structure is a float.
  *
- * libvmaf adds the terms of the pixels to a double one after another, divides the sum by their number, and rounds it to
- * float. Here each lane and each thread has its own sum. The difference between the two orders is bounded by half a
- * unit in the last place per addition. If all doubles within that bound round to the same float, that float is
- * libvmaf's result. Otherwise the sum is uncertain: the picture is measured again and its terms are added in libvmaf's
- * order. Uncertain sums are rare.
+ * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
+ * rounds the quotient to float. Here, each lane and each thread has its own sum. The total differs from the sum of
+ * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
+ * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
+ * terms are added in the order of libvmaf. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17403,13 +17678,14 @@ static const vmafgpu__column vmafgpu__ms_ssim_columns[] = {
 /* ---- shared with kernels ---- */
 
 enum {
-    VMAFGPU__SSIM_SCALES = 5, /* of float_ms_ssim */
+    VMAFGPU__SSIM_SCALES = 5, /* scales of float_ms_ssim */
     VMAFGPU__SSIM_TAPS = 11,
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
 /* Sums over a picture. L, C and S are sums of the luminance, contrast and structure of each pixel. ALL is the sum of
- * their products. The sums named .._SIZE are of absolute values; luminance and contrast are positive and need none. */
+ * the products of these three. A sum named .._SIZE adds absolute values; luminance and contrast need no such sum, since
+ * they are positive. */
 enum {
     VMAFGPU__SSIM_ALL,
     VMAFGPU__SSIM_L,
@@ -17420,7 +17696,7 @@ enum {
     VMAFGPU__SSIM_SUMS
 };
 
-/* The taps of a window are symmetric; TAP5 is in the middle. */
+/* The taps of a window are symmetric; TAP5 is the middle one. */
 #define VMAFGPU__SSIM_TAP0 0.001028f
 #define VMAFGPU__SSIM_TAP1 0.007599f
 #define VMAFGPU__SSIM_TAP2 0.036001f
@@ -17434,8 +17710,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
-/* Top left quarter, with the middle row and column, of the 9x9 low-pass filter between the scales of float_ms_ssim. The
- * filter is symmetric in rows and columns. */
+/* Top left quarter, including the middle row and column, of the 9x9 low-pass filter between the scales of
+ * float_ms_ssim. The filter is symmetric in rows and columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
     { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -17463,9 +17739,10 @@ enum {
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
 
-/* A row of windows of an uncertain sum. Each term is rounded to a multiple of 2^(exponent - 52); `sum` is the sum of
- * the rounded terms, in units of 2^(exponent - 52). `ties` is the number of terms that were halfway between two
- * multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too large. */
+/* Sum of the terms of a row of windows, stored if the sum of the picture is uncertain. Each term is rounded to a
+ * multiple of 2^(exponent - 52); `sum` is the sum of the rounded terms, in units of 2^(exponent - 52). `ties` is the
+ * number of terms that were halfway between two multiples. VMAFGPU__SSIM_UNKNOWN is set in `ties` if a term is too
+ * large. */
 #define VMAFGPU__SSIM_UNKNOWN 0x80000000u
 typedef struct vmafgpu__ssim_row {
     int64_t sum;
@@ -17474,30 +17751,30 @@ typedef struct vmafgpu__ssim_row {
 } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair, unless bytes < 4 */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if bytes < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of a ssim_row per row of windows, for ALL, then L, C, S */
-    int32_t bytes;                /* of a luma sample; 4: the pictures are planes of floats */
+    uint64_t rows;                /* offset in scratch of an ssim_row per row of windows: for ALL, then L, C, S */
+    int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
-    int32_t across, blocks;       /* blocks per row; total */
+    int32_t across, blocks;       /* blocks per row; total number of blocks */
     uint32_t wanted;              /* bit k is set if mean k (ALL, L, C, S) is needed */
 } vmafgpu__ssim_scale;
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    double *words; /* of the first pair: sums ALL, L, C, S of each scale, then uncertain bits */
+    double *words; /* words of the first pair: ALL, L, C, S of each scale, then uncertain bits */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
     uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to keep uncertain */
-    uint32_t again;                      /* bit i is set if the terms of pair i are written; see the next members */
-    int32_t kind;                        /* of the sum: ALL, L, C, S */
-    int32_t strip, strip_end;            /* rows of windows */
-    uint64_t terms;                      /* offset in scratch of doubles, see vmafgpu__sequence_launch */
+    uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
+    int32_t kind;                        /* which sum: ALL, L, C or S */
+    int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
+    uint64_t terms;                      /* offset in scratch of the terms, as doubles; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
-    int32_t at;     /* the current scale of the kernels for windows and vmafgpu_ssim_halve */
-    int32_t factor; /* by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
+    int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
+    int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
     float unit;
     vmafgpu__ssim_scale scale[VMAFGPU__SSIM_SCALES];
 } vmafgpu__ssim_launch;
@@ -17524,11 +17801,11 @@ static const vmafgpu__option vmafgpu__ms_ssim_options[VMAFGPU__MAX_OPTIONS + 1] 
 
 enum {
     VMAFGPU__SSIM_LANES = 32,
-    VMAFGPU__SSIM_TILE = 128, /* columns that are processed together */
+    VMAFGPU__SSIM_TILE = 128, /* columns processed together */
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
-    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* a tile, and columns after it that windows cover */
-    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to add them in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176, /* of float_ms_ssim, so that the last scale has 11 pixels */
+    VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* columns that the windows of a tile cover */
+    VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to be added in order */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* minimum size for float_ms_ssim: the last scale has 11 pixels */
     VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
     VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
 };
@@ -17544,22 +17821,23 @@ typedef struct vmafgpu__ssim_functions {
     /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats. Writes 0 after the last
      * sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
-    /* Sums the windows along a row, for PLANES planes that are TILE apart in `out`. */
+    /* Sums the windows along a row, for PLANES planes, which are TILE floats apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
-    /* Sums the windows down the columns: replaces each of TAPS rows of sums by the sums of the windows that end in it.
-     * `sums` contains TAPS sums per column, of windows that have begun. */
+    /* Sums the windows down the columns: replaces each of TAPS rows of horizontal sums with the sums of the windows
+     * that end in that row. `sums` contains TAPS sums per column, for the windows that have begun. */
     void (*down)(float *rows, int lanes, double *sums);
-    /* Adds the terms of `count` pixels to those of SUMS sums, of LANES lanes each, whose bits are set in `wanted`. The
-     * bits are either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. Stores the terms if
-     * `terms` is not NULL; then all bits must be set. */
+    /* Adds the terms of `count` pixels to those of the SUMS sums whose bits are set in `wanted`. Each sum has LANES
+     * lanes. `wanted` contains either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. If
+     * `terms` is not NULL, also stores the terms; all bits must then be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
-    /* Splits a row into its even and its odd columns; the odd ones begin LINE floats after the even ones in `out`. */
+    /* Splits a row into its even and its odd columns. In `out`, the odd columns begin LINE floats after the even
+     * ones. */
     void (*split)(const float *row, int lanes, float *out);
-    /* Computes a row of the low-passed picture of half the size from nine split rows. */
+    /* Computes a row of the low-passed picture, which has half the size, from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
     /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
-     * row, even or odd, to the rows of sums that it contributes to. An even row starts the last one of these, sums[0].
-     * round() rounds a row of sums to float. */
+     * row to the rows of sums to which it contributes. An even row also starts the last row of sums, sums[0]. round()
+     * rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -17569,7 +17847,7 @@ typedef struct vmafgpu__ssim_functions {
 /* A pair of pictures at a scale: luma of the frames, or planes of floats. */
 typedef struct vmafgpu__ssim_pictures {
     int w, h;
-    float *plane[2]; /* NULL for luma */
+    float *plane[2]; /* NULL if the picture is luma */
     size_t pitch;
 } vmafgpu__ssim_pictures;
 
@@ -17586,22 +17864,23 @@ typedef struct vmafgpu__ssim_thread_state {
 typedef struct vmafgpu__ssim_task {
     vmafgpu *v;
     const vmafgpu__pair_view *pair;
-    int factor; /* by which luma is reduced for float_ssim */
+    int factor; /* factor by which luma is reduced for float_ssim */
     int scales;
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
-    unsigned wanted;           /* its sums to compute, as bits */
-    int is_strip, first;       /* if is_strip, only store the terms of the strip from row `first` on */
-    vmafgpu__ssim_terms terms; /* of STRIP rows of terms_pitch columns */
+    unsigned wanted;           /* bits of the sums to compute at this scale */
+    int is_strip, first;       /* is_strip: store only the terms of the strip that begins with row `first` */
+    vmafgpu__ssim_terms terms; /* space for the terms of STRIP rows, terms_pitch columns each */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
-    double *columns;                    /* column sums, columns_count per thread */
+    double *columns;                    /* column sums: columns_count per thread */
     size_t columns_count;
 } vmafgpu__ssim_task;
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default the smaller side becomes about 256, rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default, the smaller side becomes about 256; the factor is rounded as
+ * in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -17638,7 +17917,7 @@ static vmafgpu_result vmafgpu__ms_ssim_plan(vmafgpu *v, vmafgpu__extractor *e) {
 static void vmafgpu__ssim_carve_scale(vmafgpu__carver *c, vmafgpu__ssim_pictures *p, int w, int h) {
     p->w = w;
     p->h = h;
-    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written to the end of a tile */
+    p->pitch = vmafgpu__padded(w) + VMAFGPU__SSIM_LINE; /* rows are read and written up to the end of a tile */
     for (int i = 0; i < 2; i++)
         p->plane[i] = (float *)vmafgpu__carve(c, (uint64_t)p->pitch * (uint64_t)h * sizeof(float));
 }
@@ -17675,14 +17954,14 @@ static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor
 
 /* ---- pictures at other scales ---- */
 
-/* Mirrors index i at the edges of n rows or columns; the edge itself is repeated. */
+/* Mirrors index i at the edges of n rows or columns, and repeats the edges themselves. */
 static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
 
-/* Computes a thread's share of the rows of the reduced pictures of float_ssim: means of squares of factor x factor
- * samples. Columns are summed first. The column sums are exact: at any factor and depth they are below 256, and their
- * terms are multiples of 2^-45. */
+/* Computes one thread's share of the rows of the reduced pictures of float_ssim. Each pixel is the mean of factor x
+ * factor samples. Columns are summed first. The column sums are exact: at any factor and bit depth, they are below 256,
+ * and their terms are multiples of 2^-45. */
 static void vmafgpu__ssim_reduce_part(void *arg, int index) {
     vmafgpu__ssim_task *t = (vmafgpu__ssim_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -17714,7 +17993,7 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
 }
 
 /* Prefetches `count` columns of row y of picture i, if the row exists. Hardware prefetchers do not detect the access
- * pattern of tiles, since their rows are too far apart. */
+ * pattern, since the rows of a tile are too far apart. */
 static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
@@ -17728,8 +18007,8 @@ static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, 
         VMAFGPU__PREFETCH(row + x * size + at);
 }
 
-/* Copies columns first..first + count - 1 of a row to `line`, mirrored at the edges. At most nine columns can be
- * outside. */
+/* Copies columns first..first + count - 1 of a row to `line`, mirroring the row at its edges. At most nine columns can
+ * be outside the picture. */
 static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, int first, int count, float *line) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int before = first < 0 ? -first : 0, start = first + before, last = first + count;
@@ -17747,9 +18026,9 @@ static void vmafgpu__ssim_reflected(const vmafgpu__ssim_task *t, int i, int y, i
         row[x - start] = x - p->w < 8 ? row[2 * p->w - 1 - x - start] : 0;
 }
 
-/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any depth the terms are multiples of 2^-43
- * and the sums are below 2^9. So each row, including mirrored rows, is filtered once for all output rows that it
- * contributes to. */
+/* Computes a tile of scale 1 from luma. The sums of 9x9 terms are exact: at any bit depth, the terms are multiples of
+ * 2^-43 and the sums are below 2^9. So each row, mirrored or not, is filtered only once, for all output rows to which
+ * it contributes. */
 static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, int x, int count) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[0], *to = &t->scale[1];
@@ -17759,7 +18038,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     vmafgpu__part(to->h, index, t->v->config.threads, &first, &end);
     memset(state->halves, 0, sizeof state->halves);
     for (int y = 2 * first - 4; y <= 2 * end + 2 && first < end; y++) {
-        /* `last` is the last output row that row y contributes to: its centre is at most four rows below. */
+        /* `last` is the last output row to which row y contributes: the centre of `last` is at most four rows below
+         * y. */
         const int odd = y & 1, last = (y - odd) / 2 + 2, done = last - 4;
         double *sums[5];
         for (int k = 0; k < 5; k++)
@@ -17773,8 +18053,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes a thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in
- * libvmaf's order. */
+/* Computes one thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in the
+ * order of libvmaf. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -17821,8 +18101,8 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const floa
     }
 }
 
-/* Sum k of a column belongs to the window that begins in row k. The window ends in the row before the next one reuses
- * sum k. */
+/* Sum k of a column belongs to the window that begins in row k. That window ends in the row before the next window
+ * reuses sum k. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
@@ -17857,8 +18137,8 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
 
-/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`,
- * or NULL. */
+/* Processes rows first..end - 1 of windows of the current scale. `at` is the destination of the terms of row `first`;
+ * it is NULL if the terms are not stored. */
 static void vmafgpu__ssim_windows(vmafgpu__ssim_task *t, int index, int first, int end, const vmafgpu__ssim_terms *at) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, beyond = VMAFGPU__SSIM_TAPS - 1;
@@ -17908,7 +18188,7 @@ static void vmafgpu__ssim_part(void *arg, int index) {
 
 /* ---- from terms to means ---- */
 
-/* Adds all terms in libvmaf's order. */
+/* Adds all terms in the order of libvmaf. */
 static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     double all = 0, l = 0, c = 0, s = 0;
@@ -17936,22 +18216,22 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
- * libvmaf's sum. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and the
+ * sum of libvmaf. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
     return low < high || high < low || low != low;
 }
 
-/* Computes the means ALL, L, C and S at the current scale. For `wanted` see vmafgpu__ssim_functions.compare; means
- * whose bit is not set are undefined. */
+/* Computes the means ALL, L, C and S at the current scale. For `wanted`, see vmafgpu__ssim_functions.compare. Means
+ * whose bits are not set are undefined. */
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* `steps` bounds the number of roundings. libvmaf adds n terms in a chain. Here each lane has a chain, and the sums
-     * of lanes and threads are added. The terms of ALL are rounded at most eight times, in libvmaf and here together.
-     * 1.01 covers the rounding of the bound. */
+    /* `steps` bounds the number of roundings. libvmaf adds n terms in one chain. Here, each lane adds its own chain,
+     * and the sums of lanes and threads are added at the end. Each term of ALL is rounded at most eight times, counting
+     * libvmaf and this code together. The factor 1.01 covers the rounding of the bound itself. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
     const double error = 1.01 * steps / 9007199254740992.0; /* 2^53 */
@@ -17984,7 +18264,7 @@ static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted
     return result;
 }
 
-/* Computes the means ALL, L, C and S for float_ssim, and L, C and S at each scale for float_ms_ssim. */
+/* Computes the means ALL, L, C and S for float_ssim, or L, C and S of each scale for float_ms_ssim. */
 static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extractor *e,
                                                  const vmafgpu__pair_view *pair, void *scratch, vmafgpu__value *out) {
     const unsigned all = 1u << VMAFGPU__SSIM_ALL, l = 1u << VMAFGPU__SSIM_L,
@@ -18117,7 +18397,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* clang's header functions would require all target features of the command line */
+        __m256 root; /* clang's intrinsics require all target features of the command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -18137,7 +18417,7 @@ static inline void vmafgpu__lanes_sqrt(float *x) {
 #endif
 }
 
-/* Adds a row to sums, or copies it if `anew`. */
+/* Adds a row to `sums`, or copies it to `sums` if `anew` is set. */
 static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, double *VMAFGPU__RESTRICT sums) {
     for (int x = 0; x < lanes * VMAFGPU__LANES; x += VMAFGPU__LANES)
         if (anew)
@@ -18150,7 +18430,7 @@ static inline void vmafgpu__ssim_add(const double *row, int lanes, int anew, dou
 
 static void vmafgpu__ssim_compare(const float *windows, int count, unsigned wanted, double *sums,
                                   const vmafgpu__ssim_terms *terms) {
-    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2; /* (0.01 255)^2, (0.03 255)^2 */
+    const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2; /* (0.01 * 255)^2, (0.03 * 255)^2 */
     const unsigned product = 1u << VMAFGPU__SSIM_ALL, is_l = 1u << VMAFGPU__SSIM_L, is_c = 1u << VMAFGPU__SSIM_C;
     for (int x = 0; x < count; x += VMAFGPU__LANES) {
         enum { N = VMAFGPU__LANES };
@@ -18184,7 +18464,7 @@ static void vmafgpu__ssim_compare(const float *windows, int count, unsigned want
             l[i] = 2.0 * (double)m[0][i] * (double)m[1][i] + (double)c1;
         for (int i = 0; i < N; i++)
             c[i] = 2.0 * (double)sg[i] + (double)c2;
-        if (wanted == product) { /* one division suffices; vmafgpu__ssim_means() accounts for the rounding */
+        if (wanted == product) { /* one division suffices; vmafgpu__ssim_means() allows for the rounding */
             for (int i = 0; i < N; i++)
                 all[i] = l[i] * c[i] / ((double)below_l[i] * (double)below_c[i]) * wide_s[i];
         } else {
@@ -18236,8 +18516,8 @@ static void vmafgpu__ssim_split(const float *row, int lanes, float *out) {
     }
 }
 
-/* Applies a row of the low-pass filter, which is symmetric, and adds the results to sums. `e` and `o` are the even and
- * odd columns. */
+/* Applies a row of the low-pass filter, which is symmetric, and adds the results to `sums`. `e` contains the even
+ * columns, `o` the odd ones. */
 static inline void vmafgpu__ssim_nine(const float *e, const float *o, const float *k, double *VMAFGPU__RESTRICT sums) {
     const float k0 = k[0], k1 = k[1], k2 = k[2], k3 = k[3], k4 = k[4];
     for (int i = 0; i < VMAFGPU__LANES; i++) {
@@ -18348,15 +18628,15 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #define vmafgpu__ssim_down   VMAFGPU__LEVEL_NAME(vmafgpu__ssim_down)
 
 /* Sums are doubles, so half a vector of columns is processed at a time. Every other term is added by a fused
- * multiply-add with the factor 1. The result is the same, and processors with separate units for additions and
- * multiply-adds use both.
+ * multiply-add with a factor of 1. The result is the same, and processors with separate units for additions and for
+ * multiply-adds use both units.
  *
  * Vertical sums: the sums of the eleven windows that contain a row stay in registers for eleven rows. Each row starts
- * one of these windows and ends another. Taps are symmetric, so each product is used for two windows.
+ * one of these windows and ends another one. The taps are symmetric, so each product is used for two windows.
  */
 
-/* Sums windows along a row, N at a time. sum[q] belongs to the windows that began q * N columns earlier. If a sample is
- * multiplied by two equal taps, the product is computed once. */
+/* Sums windows along a row, N windows at a time. sum[q] belongs to the windows that began q * N columns earlier. If a
+ * sample is multiplied by two equal taps, the product is computed only once. */
 static void vmafgpu__ssim_eleven(const float *row, int w, float *out) {
     enum { N = VMAFGPU__V_WORDS / 2, SUMS = (VMAFGPU__SSIM_TAPS + N - 1) / N, LAST = VMAFGPU__SSIM_TAPS - 1 };
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
@@ -18405,7 +18685,7 @@ static void vmafgpu__ssim_along(const float *a, const float *b, int lanes, float
         vmafgpu__ssim_eleven(squares[k], w, out + (2 + k) * VMAFGPU__SSIM_TILE);
 }
 
-/* s0 is the sum of the window that begins in row y, s1 that of the window that began one row earlier, and so on. */
+/* s0 is the sum of the window that begins in row y, s1 the sum of the window that began one row earlier, and so on. */
 #define VMAFGPU__SSIM_DOWN(y, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10) \
     do { \
         const vmafgpu__v sample = vmafgpu__v_load(at + (y) * VMAFGPU__SSIM_ROW); \
@@ -18478,7 +18758,7 @@ static const vmafgpu__ssim_functions vmafgpu__ssim_rows = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: kernels for the pictures and windows of each scale, then for all means ---- */
+/* ---- on a GPU: kernels for the pictures and windows of each scale, then kernels for all means ---- */
 
 enum {
     VMAFGPU__GPU_SSIM_REDUCE,
@@ -18507,7 +18787,7 @@ static const char *vmafgpu__gpu_ssim_kernel(const vmafgpu__launch_context *conte
     return kernel < VMAFGPU__GPU_SSIM_KERNELS && is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of rows of windows whose terms are stored at a time, a multiple of the rows of a block. */
+/* Returns the number of rows of windows whose terms are stored at a time: a multiple of the rows of a block. */
 static int vmafgpu__gpu_ssim_strip(int width) {
     const int rows = VMAFGPU__SSIM_KEPT / width / VMAFGPU__SSIM_BLOCK_ROWS;
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
@@ -18579,7 +18859,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Enqueues kernels that recompute the uncertain sums of scale launch->at in libvmaf's order. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in the order of libvmaf. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -18611,8 +18891,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues kernels for all means. For large pictures, other kernels then compute tighter bounds of uncertain sums;
- * small pictures rarely have uncertain sums. */
+/* Enqueues kernels for all means. For large pictures, more kernels then compute tighter bounds for uncertain sums;
+ * small pictures rarely have any. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -18663,7 +18943,8 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Returns whether any sum is uncertain; then it is recomputed. Returns 0 when called again for the same pair. */
+/* Returns whether any sum is uncertain, so that the pair must be processed again. Returns 0 when called again for the
+ * same pair. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -18750,8 +19031,8 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* Means of the first and the last scale that the self-test of a GPU treats as uncertain, and those of them that stay
- * uncertain. */
+/* At the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of those
+ * among them that stay uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -18769,11 +19050,11 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of visible errors, 8x8 blocks
  * ================================================================================================
- * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample and are transformed by Daala's integer
- * transform. The part of each coefficient difference that exceeds a masking threshold is weighted by the contrast
- * sensitivity at that frequency and squared. All arithmetic after the transform is float. The terms of a plane, 64 per
- * block, are added one after another, from left to right and from top to bottom. The order matters: another one changes
- * the third digit of the sum.
+ * Based on libvmaf's third_party/xiph/psnr_hvs.c. Blocks overlap by one sample. They are transformed by Daala's integer
+ * transform. For each coefficient, the part of the difference that exceeds a masking threshold is weighted by the
+ * contrast sensitivity at the frequency of the coefficient, then squared. All arithmetic after the transform is in
+ * float. The terms of a plane, 64 per block, are added one after another, from left to right and from top to bottom. A
+ * different order would change the third digit of the sum.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18796,19 +19077,19 @@ enum {
     VMAFGPU__PSNR_HVS_SHARED = VMAFGPU__PSNR_HVS_THREADS * 64 * 4
 };
 
-/* Parameters for one plane. */
+/* Launch parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset in scratch of 64 floats per block */
-    int32_t bytes, step, shift; /* bytes of a sample; bytes from one sample to the next */
-    int32_t along, blocks;      /* blocks per row; total */
-    int32_t pitch;              /* floats from a term to the next term of the same block */
+    uint64_t terms;             /* offset in scratch of the terms, 64 floats per block */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
+    int32_t along, blocks;      /* blocks per row; total number of blocks */
+    int32_t pitch;              /* floats from one term to the next term of the same block */
     float csf[64], mask[64];
     struct {
         const void *plane[2];
         int64_t pitch[2];
-    } pair[VMAFGPU__MAX_BATCH]; /* NULL if there is no distorted frame */
+    } pair[VMAFGPU__MAX_BATCH]; /* pointers are NULL if there is no distorted frame */
 } vmafgpu__psnr_hvs_launch;
 
 #endif
@@ -18816,9 +19097,9 @@ typedef struct vmafgpu__psnr_hvs_launch {
 
 /* ---- on the CPU ---- */
 
-enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks processed together, in a group */
+enum { VMAFGPU__PSNR_HVS_LANES = 16 }; /* blocks that are processed together, as a group */
 
-/* Contrast sensitivity of y, cb, cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
+/* Contrast sensitivity of Y, Cb and Cr: the upper triangle, row by row, of a symmetric 8x8 matrix. */
 static const float vmafgpu__psnr_hvs_csf[3][36] = {
     { 1.6193873005f,   2.2901594831f,   2.08509755623f,  1.48366094411f,  1.00227514334f,  0.678296995242f,
       0.466224900598f, 0.3265091542f,   1.94321815382f,  2.04793073064f,  1.68731108984f,  1.2305666963f,
@@ -18858,27 +19139,27 @@ static int vmafgpu__psnr_hvs_groups(int blocks) {
 
 /* ---- in plain C ---- */
 
-/* Coefficient or sample k of the i-th block of a group has index k * VMAFGPU__PSNR_HVS_LANES + i. */
+/* Coefficient or sample k of the i-th block of a group is at index k * VMAFGPU__PSNR_HVS_LANES + i. */
 enum { VMAFGPU__PSNR_HVS_GROUP = 64 * VMAFGPU__PSNR_HVS_LANES };
 
 typedef struct vmafgpu__psnr_hvs_work {
-    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* of the reference and the distorted picture */
+    int32_t sample[2][VMAFGPU__PSNR_HVS_GROUP]; /* samples of the reference and the distorted picture */
     int32_t coefficient[2][VMAFGPU__PSNR_HVS_GROUP];
-    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* after the vertical transform */
+    int32_t column[VMAFGPU__PSNR_HVS_GROUP];     /* columns after the vertical transform */
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float mean[5][VMAFGPU__PSNR_HVS_LANES],
-        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* of the quadrants and of the block */
+        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* variances of the quadrants and of the block */
     float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
-/* A row of blocks. */
+/* Input and output of a row of blocks. */
 typedef struct vmafgpu__psnr_hvs_job {
     const void *row[2][8];
     int wide, blocks;
     const float *csf, *mask; /* 64 values each; mask[0] is 0 */
     float *terms;            /* out: VMAFGPU__PSNR_HVS_GROUP terms per group */
-    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; then the group has no terms */
+    uint8_t *is_equal;       /* out: whether the pictures are equal in a group; if so, the group has no terms */
     vmafgpu__psnr_hvs_work *work;
 } vmafgpu__psnr_hvs_job;
 
@@ -18926,8 +19207,8 @@ static uint64_t vmafgpu__psnr_hvs_scratch(const vmafgpu *v, const vmafgpu__extra
            (uint64_t)v->config.threads * vmafgpu__psnr_hvs_layout(v, NULL, &m);
 }
 
-/* Processes rows of blocks until none is left. The terms of a row are added after those of all rows above, so the order
- * is the same for any number of threads. */
+/* Processes rows of blocks until none are left. The terms of a row are added after those of all rows above it, so the
+ * order of additions does not depend on the number of threads. */
 static void vmafgpu__psnr_hvs_part(void *arg, int index) {
     vmafgpu__psnr_hvs_task *t = (vmafgpu__psnr_hvs_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -19054,8 +19335,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Loads the samples of a group as words of several samples and unpacks them. If the group is incomplete, the last block
- * is repeated. */
+/* Loads the samples of a group as words that contain several samples, and unpacks them. If the group is incomplete,
+ * repeats the last block. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
                                    uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -19173,7 +19454,8 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_squares(const int32_t *VMAFGPU__RESTR
     }
 }
 
-/* Computes the variances of the four quadrants. variance[4] becomes their sum divided by the variance of the block. */
+/* Computes the variances of the four quadrants. Sets variance[4] to the sum of these variances divided by the variance
+ * of the block. */
 static void vmafgpu__psnr_hvs_variances(const int32_t *sample, vmafgpu__psnr_hvs_work *work) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     float *whole = work->variance[4];
@@ -19260,9 +19542,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` by how much the terms of a coefficient increase sums in [floor, 2 floor). `floor` is a power of two.
- * `off` becomes the maximum difference between a term and its increment. If `off` is half a unit in the last place, the
- * increment depends on the sum. */
+/* Adds to `added` the amounts by which the terms of a coefficient increase sums in the range [floor, 2 * floor).
+ * `floor` is a power of two. Sets `off` to the maximum difference between a term and its increment. If `off` is half a
+ * unit in the last place, the increment depends on the sum. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -19274,8 +19556,9 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
 
 /* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
  * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
- * on the sum unless the term is halfway between two units. So these increments are computed for all blocks of a group
- * together. If a block has such a term, or crosses a power of two, its terms are added one by one. */
+ * on the sum, unless the term is halfway between two such numbers. So these increments are computed for all blocks of a
+ * group together. If a block has a halfway term, or if the sum crosses a power of two, the terms of the block are added
+ * one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -19313,7 +19596,7 @@ static const vmafgpu__psnr_hvs_functions vmafgpu__psnr_hvs_lanes = { vmafgpu__ps
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: a launch per plane, then the sums of all their terms ---- */
+/* ---- on a GPU: one launch per plane, then the sums of all their terms ---- */
 
 enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
@@ -19386,7 +19669,7 @@ static void vmafgpu__gpu_psnr_hvs_enqueue(const vmafgpu__work *work, const vmafg
     if (!sums.pairs)
         return;
     /* Every chroma sample must be validated, but blocks do not cover all samples. So the kernel for squares reads all
-     * of them; its sums are not used. */
+     * samples; its sums are not used. */
     if (c->bytes_per_sample == 2) {
         vmafgpu__work check = *work;
         check.words += 3;
@@ -19456,8 +19739,8 @@ VMAFGPU__COLD_END
  * >>float adm                                    adm in float
  * ================================================================================================
  * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
- * to right, then the row sums are added from top to bottom. So a thread sums whole rows, and the row sums are added at
- * the end.
+ * to right, then the row sums are added from top to bottom. So each thread sums whole rows, and the row sums are added
+ * at the end.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -19501,7 +19784,7 @@ VMAFGPU__FN float vmafgpu__float_wavelet(int high, float a, float b, float c, fl
     return f[0] * a + f[1] * b + f[2] * c + f[3] * d;
 }
 
-/* Returns how many rows or columns at each edge of a scale are excluded from sums. */
+/* Returns the number of rows or columns at each edge of a scale that are excluded from sums. */
 VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
     return (int)(size * 0.1 - 0.5);
 }
@@ -19509,25 +19792,25 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 enum {
     VMAFGPU__FLOAT_ADM_THREADS = 256,
     VMAFGPU__FLOAT_ADM_COLUMNS = 32,
-    VMAFGPU__FLOAT_ADM_ROWS = 16, /* of a tile with a border of one pixel */
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* rows of a tile, including a border of one pixel */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* of the first pair */
+    unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
-    uint64_t terms, terms_size; /* nine planes: three bands of denominator, numerator and impairment each */
-    int32_t bytes;              /* of a sample of the frame; 4: the input is planes of floats */
+    uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator and impairment */
+    int32_t bytes;              /* bytes per sample of the frame; 4 if the input is planes of floats */
     float unit;
     int32_t from_width, from_height, input_pitch;
     int32_t width, height, low_pitch, terms_pitch, left, top;
     int32_t has_bands, has_low, bypass;
     float p, csf[2];
     double gain_limit;
-    const uint16_t *reciprocals; /* table, or NULL to divide */
+    const uint16_t *reciprocals; /* table of reciprocals; NULL if the kernel must divide */
 } vmafgpu__float_adm_launch;
 
 #endif
@@ -19564,7 +19847,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
     VMAFGPU__FLOAT_ADM_OPTIONS(VMAFGPU__OPTION_ROW) VMAFGPU__LAST_OPTION,
 };
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 /* Returns the contrast sensitivity of adm_csf_mode 2. Mode 2 of integer ADM is different. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
@@ -19576,8 +19859,8 @@ static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int 
     return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
 }
 
-/* Computes contrast sensitivities. Refuses pictures smaller than 17x17: they have bands of one row or column, for which
- * libvmaf reads outside the picture. */
+/* Computes contrast sensitivities. Rejects pictures smaller than 17x17: they would have bands of one row or column, for
+ * which libvmaf reads outside the picture. */
 static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
     const vmafgpu_config *c = &v->config;
     const int mode = (int)e->option[VMAFGPU__FLOAT_ADM_CSF_MODE];
@@ -19601,7 +19884,7 @@ static vmafgpu_result vmafgpu__float_adm_plan(vmafgpu *v, vmafgpu__extractor *e)
 
 /* ---- reciprocals: the estimates of x86 processors ---- */
 
-enum { VMAFGPU__RECIPROCALS = 4096 }; /* entries, one per value of the twelve leading bits of the fraction */
+enum { VMAFGPU__RECIPROCALS = 4096 }; /* number of entries: one per value of the twelve leading bits of the fraction */
 
 /* Returns the twelve leading bits of the fraction of RCPSS(x) for x = 1 + i / 4096. These bits do not depend on the
  * exponent of x. */
@@ -19623,7 +19906,7 @@ static uint32_t vmafgpu__reciprocal_amd(uint32_t i) { /* as on Zen 3 */
         183,  175,  166,  157,  149,  140,  132,  123,  115,  106,  98,   90,   81,   73,   65,   57,   48,   40,
         32,   24,   16,   8,
     };
-    static const char less[] = /* subtracted from base; 'a' is 0 */
+    static const char less[] = /* values to subtract from `base`; 'a' means 0 */
         "acdfhjlnprsuwy{}abdfgiklnpqsuvxzabdefhiklnoqrtuwabcefgijkmnoqrsu"
         "abcdeghijlmnoprsabcefghijklmopqrabcdefghijklmnopabcdeffghijklmno"
         "abccdefghiijklmnabbcdeffghijjklmabccdeefghhijkklabbcddeffghhijjk"
@@ -19662,7 +19945,7 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent the estimates of this processor: they must depend on the twelve leading bits only, and
+/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits, and
  * scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
@@ -19690,8 +19973,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes the table of the wanted reciprocals to `out`, unless `out` is NULL. Returns 0 if there is no such table; then
- * the caller must divide. */
+/* Writes to `out`, unless it is NULL, the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
+ * table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -19715,24 +19998,26 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-/* Parts of the detail of the distorted picture: the reference detail that is left in it, and the added rest. */
+/* The detail of the distorted picture consists of two parts: the reference detail that is left in it (LOST, since it
+ * measures the loss), and the rest (ADDED). */
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d). `original` and `size` are magnitudes weighted by contrast sensitivity: `original` of
- * the reference, `size` of both parts of the distorted picture. `side` is the masking of neighbours by these parts. */
+/* A row of each band (h, v, d). `original` contains magnitudes of the reference, `size` magnitudes of both parts of the
+ * distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each part masks its
+ * neighbours. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* Memory of a thread. A row stores its even columns first, and the odd ones `odd` floats after them. */
+/* Memory of a thread. A row stores its even columns first; the odd columns begin `odd` floats later. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
     float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
     vmafgpu__float_adm_row row[3];  /* the latest three rows */
-    float *term[3][VMAFGPU__BANDS]; /* of the denominator and the two numerators */
+    float *term[3][VMAFGPU__BANDS]; /* terms of the denominator and the two numerators */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
@@ -19740,9 +20025,9 @@ typedef struct vmafgpu__float_adm_task {
     const struct vmafgpu__float_adm_functions *functions;
     const vmafgpu__float_adm_state *state;
     const void *source[2]; /* input planes of the scale */
-    ptrdiff_t pitch[2];    /* in bytes */
-    int form;              /* of the samples of `source`: BYTES, WORDS, FLOATS */
-    float unit;            /* of integer samples */
+    ptrdiff_t pitch[2];    /* pitch in bytes */
+    int form;              /* form of the samples of `source`: BYTES, WORDS, FLOATS */
+    float unit;            /* factor for integer samples */
     int from_w, from_h, w, h, left, top;
     int has_bands, has_low; /* whether to compute the bands, and the low-pass band */
     float *low[2];          /* input planes of the next scale */
@@ -19760,10 +20045,11 @@ typedef struct vmafgpu__float_adm_task {
 
 enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS = 3 * VMAFGPU__BANDS };
 
-/* The functions may process columns up to the next multiple of LANES: lines have padding after the end, and a
- * margin. */
+/* These functions may process columns up to the next multiple of LANES: lines have a margin before their start and
+ * padding after their end. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats, minus 128. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats; 128 is
+     * subtracted. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
     /* Applies both wavelet filters to four rows of n floats. n must be a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
@@ -19773,7 +20059,7 @@ typedef struct vmafgpu__float_adm_functions {
     /* Computes the terms of columns left..w - left - 1 of a row from three rows. */
     void (*mask)(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                  const vmafgpu__float_adm_row *const *rows);
-    /* Sums each list of terms from left to right. */
+    /* Sums each list of terms, from left to right. */
     void (*add)(const vmafgpu__float_adm_lines *l, int first, int end, float *sums);
 } vmafgpu__float_adm_functions;
 
@@ -19797,7 +20083,7 @@ static void vmafgpu__float_adm_carve(vmafgpu__carver *c, size_t line, vmafgpu__f
     }
 }
 
-/* Carves the task and its memory. */
+/* Lays out the task and its memory. */
 static void vmafgpu__float_adm_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__float_adm_task **task) {
     vmafgpu__float_adm_task t;
     vmafgpu__float_adm_lines lines;
@@ -19832,7 +20118,7 @@ static uint64_t vmafgpu__float_adm_scratch(const vmafgpu *v, const vmafgpu__extr
 }
 
 /* Reads row k of the reference (0) or the distorted picture (1). Extends the row by mirroring: by one column on the
- * left, and by two on the right, where the last column is repeated. */
+ * left, and by two on the right, where the last column itself is repeated. */
 static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int which,
                                     int k) {
     float *even = l->in[which][k & 3], *odd = even + t->odd;
@@ -19865,8 +20151,8 @@ static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vm
     }
 }
 
-/* Computes the sums of row y from this row and its neighbours, which are mirrored at the top and repeated at the
- * bottom. */
+/* Computes the sums of row y from this row and its neighbouring rows. At the top, rows are mirrored; at the bottom, the
+ * last row is repeated. */
 static void vmafgpu__float_adm_sum(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y) {
     const vmafgpu__float_adm_row *rows[3];
     float sums[VMAFGPU__FLOAT_ADM_SUMS];
@@ -19916,7 +20202,7 @@ static void vmafgpu__float_adm_part(void *arg, int index) {
     }
 }
 
-/* ---- from sums of rows to values ---- */
+/* ---- from row sums to values ---- */
 
 static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
@@ -20077,7 +20363,7 @@ static const vmafgpu__measure vmafgpu__float_adm_measure = {
 #define vmafgpu__float_adm_powers      VMAFGPU__LANES_NAME(vmafgpu__float_adm_powers)
 #define vmafgpu__float_adm_add         VMAFGPU__LANES_NAME(vmafgpu__float_adm_add)
 
-/* Loads two adjacent samples as one word, which compilers split in registers. */
+/* Loads two adjacent samples as one word; compilers then split the word in registers. */
 static void vmafgpu__float_adm_split(const void *row, int form, int w, float unit, float *VMAFGPU__RESTRICT even,
                                      float *VMAFGPU__RESTRICT odd) {
     const union {
@@ -20173,7 +20459,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores the detail of one band: r becomes the part of the original detail o that is left in t, before the gain
+/* Restores the detail of one band: sets r to the part of the original detail o that is left in t, before the gain
  * limit. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
@@ -20196,8 +20482,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
 }
 
 /* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
- * minimum of rounded floats is the same. If the limit is a float, its product with another float can be computed in
- * float: the result is the same. */
+ * minimum of the rounded values is the same. If the limit can be represented as a float, its product with another float
+ * can be computed in float; the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -20246,7 +20532,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the steps of vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by 2^23. */
+/* Computes x^p in the same steps as vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by
+ * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -20304,7 +20591,7 @@ static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
         x[i] = x[i] > 0 ? z[i] : x[i];
 }
 
-/* Adds the masking by a pixel and its neighbours in one band to `threshold`. */
+/* Adds to `threshold` the masking by a pixel and its neighbours in one band. */
 static inline void vmafgpu__float_adm_threshold(const float *VMAFGPU__RESTRICT above,
                                                 const float *VMAFGPU__RESTRICT beside,
                                                 const float *VMAFGPU__RESTRICT below,
@@ -20325,16 +20612,16 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         const float over = size[i] - threshold[i];
         term[i] = over < 0 ? 0 : over;
     }
-    if (t->is_cubic) /* a separate loop: otherwise GCC generates a branch for each zero */
+    if (t->is_cubic) /* this loop is separate because GCC would otherwise branch at each zero */
         for (int i = 0; i < VMAFGPU__LANES; i++)
             term[i] = term[i] * term[i] * term[i];
     else
         vmafgpu__float_adm_powers(t->p, term);
 }
 
-/* Computes the terms of a row from the magnitudes of the reference and of both parts. Only the excess of a part over
- * its threshold counts. The threshold is the masking by the other part, at the pixel and around it, summed over all
- * bands. */
+/* Computes the terms of a row from the magnitudes of the reference and of both parts of the distorted picture. Only the
+ * excess of a part over its threshold contributes. The threshold is the masking by the other part, at the pixel and
+ * around it, summed over all bands. */
 static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l,
                                     const vmafgpu__float_adm_row *const *rows) {
     for (int x = t->left; x < t->w - t->left; x += VMAFGPU__LANES) {
@@ -20352,7 +20639,7 @@ static void vmafgpu__float_adm_mask(const vmafgpu__float_adm_task *t, const vmaf
     }
 }
 
-/* Computes all nine sums together, since each addition waits for the previous addition to the same sum. */
+/* Computes all nine sums together, since each addition must wait for the previous addition to the same sum. */
 static void vmafgpu__float_adm_add(const vmafgpu__float_adm_lines *l, int first, int end, float *sums) {
     const float *const a = l->term[0][0], *const b = l->term[0][1], *const c = l->term[0][2];
     const float *const d = l->term[1][0], *const e = l->term[1][1], *const f = l->term[1][2];
@@ -20389,7 +20676,7 @@ static const vmafgpu__float_adm_functions vmafgpu__float_adm_lanes = {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per scale, then one for all sums ---- */
+/* ---- on a GPU: one launch per scale, then one launch for all sums ---- */
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
@@ -20526,7 +20813,7 @@ static void vmafgpu__gpu_float_adm_finalise(const vmafgpu *v, const vmafgpu__ext
     }
 }
 
-/* GPUs use a table. They cannot reproduce a reciprocal instruction that no table can represent. */
+/* GPUs use a table, so they cannot reproduce a reciprocal instruction whose results no table can represent. */
 static const char *vmafgpu__gpu_float_adm_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return v->config.float_reciprocal == VMAFGPU_RECIPROCAL_HOST && !vmafgpu__float_adm_is_known()
@@ -20593,13 +20880,14 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
  * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
- * So if functions of C libraries differ in the last bit, the result rarely changes. The exception is powf(), which is
- * implemented here.
+ * So if the functions of two C libraries differ in the last bit, the result rarely changes. The exception is powf(),
+ * which is implemented here.
  *
- * Chroma samples are chosen as in libvmaf. At 4:2:0 this is the nearest sample. At 4:2:2 it is sample x of row y / 2,
- * even beyond the end of the row: in libvmaf rows are padded with zeros to a multiple of 32 samples, and the next row
- * follows. If libvmaf reads outside a plane, its scores vary from run to run. These samples are defined here: at 4:2:0
- * with an odd height, the last luma row uses the last chroma row again. Other samples below a plane are 0.
+ * The chroma sample of a pixel is chosen as in libvmaf. With 4:2:0, it is the nearest sample. With 4:2:2, pixel (x, y)
+ * uses sample x of row y / 2, even if x is beyond the end of the row. In libvmaf, rows are padded with zeros to a
+ * multiple of 32 samples, and the next row follows. In some cases, libvmaf reads outside a plane, so its scores vary
+ * from run to run. Here, these samples have defined values: with 4:2:0 and an odd height, the last luma row uses the
+ * last chroma row again; any other sample below a plane is 0.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -20615,8 +20903,8 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44. The results are rounded to float as
- * in the formula. If a relative error of 2^-42 could change the float, the pixel is uncertain: it is recomputed with
+ * The functions of the C library are approximated with relative errors below 2^-44. As in the formula, results are
+ * rounded to float. If a relative error of 2^-42 could change the float, the pixel is uncertain and is recomputed with
  * the C library. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
@@ -20638,15 +20926,15 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same for sums, whose terms may cancel: their absolute error may be up to 2^-46. */
+/* Does the same for a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
     return (float)x;
 }
 
-/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` are the
- * bits of x, which approximate its logarithm. */
+/* Returns the bits of an estimate of x^times with an error of a few percent. `times` is -1/5 or -1/3. `bits` contains
+ * the bits of x, which approximate its logarithm. */
 VMAFGPU__STEP_FN int32_t vmafgpu__ciede_guess(int32_t bits, float times) {
     return (int32_t)((1 - times) * 1064975338.f + times * (float)bits);
 }
@@ -20685,8 +20973,8 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, doub
     *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
 }
 
-/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or its linear
- * part. */
+/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or the value of
+ * its linear part. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     const float h = 1 - z * (y * y * y);
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
@@ -20712,7 +21000,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* Returns the radicand for ciede_corrected(), which corrects a*, from the chroma of both colours. */
+/* Returns the radicand with which ciede_corrected() corrects a*, computed from the chroma of both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -20724,8 +21012,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* The next functions compute a hue angle from 0 to 2 pi. ciede_tangent() returns the tangent of an angle below pi/8,
- * ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
+/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() returns the tangent of an angle below
+ * pi/8, ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -20776,8 +21064,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* ciede_under() returns the radicand of the weight, and ciede_lightness() the weighted difference. `e` is the mean
- * lightness minus 50. */
+/* ciede_under() returns the radicand of the lightness weight, and ciede_lightness() the weighted lightness difference.
+ * `e` is the mean lightness minus 50. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
     return 20 + (double)e * (double)e;
 }
@@ -20793,8 +21081,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* Returns the difference of two hue angles, and their mean in *middle. If the chroma c1 or c2 is 0, the difference is
- * 0. */
+/* Returns the difference of two hue angles, and stores their mean in *middle. If the chroma c1 or c2 is 0, the
+ * difference is 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
@@ -20834,7 +21122,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
 }
 
 /* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
- * blue, 275 degrees, in units of 25 degrees. */
+ * blue (275 degrees), in units of 25 degrees. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -20847,7 +21135,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_from_blue(float h) {
 }
 
 /* The next functions compute 60 exp(-x), in degrees; x is limited to 80. ciede_exponential() returns exp(-x) divided by
- * a power of two, whose bits as a float are in *bits. ciede_bell() multiplies both. */
+ * a power of two, and stores the bits of this power as a float in *bits. ciede_bell() multiplies the quotient by this
+ * power. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_exponential(float x, int32_t *bits) {
     const double y = x < 80 ? (double)x : 80.;
     const double n = (y * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0;
@@ -20870,8 +21159,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
     return vmafgpu__ciede_finalise(60.0 * (part * (double)power), uncertainty);
 }
 
-/* Returns x^7 (1 + 2^-31) and, in *low, x^7 (1 - 2^-31), each rounded to float. If both floats are equal, they are the
- * correct x^7. */
+/* Returns x^7 (1 + 2^-31), rounded to float, and stores x^7 (1 - 2^-31), rounded to float, in *low. If both floats are
+ * equal, they are the correct x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
@@ -20892,10 +21181,10 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float
 #pragma GCC pop_options
 #endif
 
-/* Parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
+/* Launch parameters of the kernel for colour differences. A block processes GROUPS groups of pixels. Words of a pair:
  *   SUM    sum of the differences
  *   COUNT  number of uncertain pixels found
- *   KNOWN  number of entries at the start of the list whose difference is known
+ *   KNOWN  number of entries, at the start of the list, whose difference is known
  *   LIST   two words per entry: 16-bit samples (luma, Cb, Cr of each frame), and the bits of the difference */
 enum {
     VMAFGPU__CIEDE_THREADS = 256,
@@ -20910,17 +21199,17 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* of the first pair: its differences */
+    unsigned char *scratch; /* scratch of the first pair: contains its differences */
     uint64_t scratch_size;
-    double *words; /* of the first pair */
+    double *words; /* words of the first pair */
     int32_t word_stride;
-    uint32_t pairs;               /* bit i is set if pair i is processed */
-    int32_t width, height, bytes; /* of luma; `bytes` is the size of a sample */
+    uint32_t pairs;               /* bit i is set if pair i must be processed */
+    int32_t width, height, bytes; /* size of luma; bytes per sample */
     int32_t chroma_width, chroma_height;
     int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
-    int32_t column_shift, row_shift, last_row; /* from a pixel to its chroma sample */
-    int32_t chroma_bytes, step, shift;         /* bytes of a sample; bytes from one sample to the next */
-    int32_t pitch;                             /* of the terms, in floats */
+    int32_t column_shift, row_shift, last_row; /* shifts from a pixel to its chroma sample; last chroma row */
+    int32_t chroma_bytes, step, shift;         /* bytes per sample; bytes from one sample to the next */
+    int32_t pitch;                             /* pitch of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
@@ -21067,8 +21356,8 @@ static uint64_t vmafgpu__ciede_scratch(const vmafgpu *v, const vmafgpu__extracto
 }
 
 /* Reads samples 0..count - 1 of row y of a plane and writes each of them `times` times. Beyond the end of the row,
- * samples are as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a multiple of
- * CHUNK. */
+ * samples have the same values as in libvmaf: zeros up to a multiple of 32, then the next row. `out` is padded to a
+ * multiple of CHUNK. */
 static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_view *pair, int which, int plane, int y,
                                 int count, int times, uint16_t *VMAFGPU__RESTRICT line,
                                 uint16_t *VMAFGPU__RESTRICT out) {
@@ -21089,7 +21378,7 @@ static void vmafgpu__ciede_read(const vmafgpu_config *c, const vmafgpu__pair_vie
         out[2 * x] = out[2 * x + 1] = out[x];
 }
 
-/* Processes rows until none is left. The differences of a row are added after the differences of all rows above. */
+/* Processes rows until none are left. The differences of a row are added after those of all rows above it. */
 static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_task *t = (vmafgpu__ciede_task *)arg;
     const vmafgpu_config *c = &t->v->config;
@@ -21332,8 +21621,9 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless x^7 is within a relative distance of 2^-31 from the midpoint of
- * two floats. The powers that it rounds incorrectly are less than 0.003 units in the last place from a midpoint. */
+/* Computes powf(x, 7). powf() rounds correctly unless the relative distance of x^7 from the midpoint of two floats is
+ * less than 2^-31. The powers that it rounds incorrectly are less than 0.003 units in the last place away from a
+ * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     float low[N], all = 0;
@@ -21438,8 +21728,8 @@ VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uin
     return count;
 }
 
-/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ, these pixels are
- * gathered until they fill a chunk. Results beyond the last pixel are undefined. */
+/* Computes the differences of the pixels of a row. If at most half of the pixels of a chunk differ between the
+ * pictures, these pixels are gathered until they fill a chunk. Results beyond the last pixel are undefined. */
 static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out) {
     enum { N = VMAFGPU__CIEDE_LANES };
     uint16_t few[6][N], differs[N];
@@ -21500,7 +21790,8 @@ static const char *vmafgpu__gpu_ciede_kernel(const vmafgpu__launch_context *cont
                                                       : NULL;
 }
 
-/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of these has a fixed size. */
+/* Large pictures are not supported: about one pixel in 10,000 is uncertain, and the list of uncertain pixels has a
+ * fixed size. */
 static const char *vmafgpu__gpu_ciede_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     (void)e;
     return (int64_t)v->config.width * v->config.height > 1 << 25 ? "more than 33554432 pixels" : NULL;
@@ -21531,7 +21822,7 @@ static void vmafgpu__gpu_ciede_enqueue(const vmafgpu__work *work, const vmafgpu_
     sums.pairs = launch.pairs = vmafgpu__pairs_with(work->batch, 0) & (work->again ? work->again : ~(uint32_t)0);
     if (!launch.pairs)
         return;
-    /* Every chroma sample must be validated. The kernel for squares does that; its sums are not used. */
+    /* Every chroma sample must be validated. The kernel for squares does this; its sums are not used. */
     if (c->bytes_per_sample == 2 && !work->again) {
         vmafgpu__work check = *work;
         check.words += VMAFGPU__CIEDE_WORDS;
@@ -21565,7 +21856,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the C library. Returns whether the difference has changed. */
+/* Recomputes an entry of the list with the C library. Returns whether its difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
@@ -21577,8 +21868,8 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__v
     return bits != (uint32_t)(second >> 32);
 }
 
-/* Recomputes the uncertain pixels, nearly all of which turn out to be right. If a pixel was wrong, or if the list was
- * too short, the pair is processed again with the list of known differences, without duplicates. */
+/* Recomputes the uncertain pixels. Nearly all of them turn out to be right. If a pixel was wrong, or if the list was
+ * too short, the pair is processed again. The list then contains the known differences, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                         vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
@@ -21658,8 +21949,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
- * Based on libvmaf's ansnr.c. The reference is smoothed by 3x3 taps, and the distorted picture by 5x5 taps. Each row of
- * taps is summed separately. The sums for the reference are exact.
+ * Based on libvmaf's ansnr.c. The reference is smoothed with a 3x3 filter, and the distorted picture with a 5x5 filter.
+ * The products of each row of taps are summed separately. The sums for the reference are exact.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -21676,7 +21967,8 @@ static const vmafgpu__column vmafgpu__float_ansnr_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Taps for the distorted picture: the top left quarter, including the middle, of a symmetric 5x5 filter. */
+/* Filter for the distorted picture: the top left quarter, including the middle row and column, of a symmetric 5x5
+ * filter. */
 VMAFGPU__TABLE float vmafgpu__float_ansnr_taps[3][3] = {
     { (float)(2 / 571.0), (float)(7 / 571.0), (float)(12 / 571.0) },
     { (float)(7 / 571.0), (float)(31 / 571.0), (float)(52 / 571.0) },
@@ -21698,10 +21990,10 @@ enum {
     VMAFGPU__FLOAT_ANSNR_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_ANSNR_REACH
 };
 
-/* Functions for rows, whose buffers have padded widths and margins. */
+/* Functions for rows. Their buffers have padded widths and margins. */
 typedef struct vmafgpu__float_ansnr_functions {
-    /* along() filters a row of the distorted picture with each of the three rows of taps. terms() computes the terms of
-     * signal and noise. */
+    /* along() filters a row of the distorted picture with each of the three different rows of taps. terms() computes
+     * the terms of signal and noise. */
     void (*along)(const float *line, int w, float *const *out);
     void (*terms)(const float *const *reference, const float *const *distorted, int w, float *signal, float *noise);
 } vmafgpu__float_ansnr_functions;
@@ -21728,7 +22020,7 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
 static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar,
                                                                                   vmafgpu__float_ansnr_terms_scalar };
 
-/* Memory of a thread: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
+/* Memory of a thread: horizontally filtered rows, which are indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
     float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
@@ -21908,7 +22200,7 @@ static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level = { vmafg
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: the terms of signal and noise for each pixel, then their sums ---- */
+/* ---- on a GPU: terms of signal and noise for each pixel, then their sums ---- */
 
 enum { VMAFGPU__FLOAT_ANSNR_TERMS, VMAFGPU__FLOAT_ANSNR_CHAINS };
 
@@ -22020,17 +22312,18 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * Based on libvmaf's float_motion.c. Sums the absolute differences of two blurred references in float. The samples of
- * the previous reference are stored and blurred again: they need less memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of this frame and the
+ * previous one, in float. The samples of the previous reference are stored and blurred again: they need less memory
+ * than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 static const vmafgpu__column vmafgpu__float_motion_columns[] = {
     { "motion2", "VMAF_feature_motion2_score", 0, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* with motion_force_zero */
+    { "motion3", "VMAF_feature_motion3_score", 0, 0, 0 }, /* if motion_force_zero is set */
     { "motion", "VMAF_feature_motion_score", 1, 0, 0 },
-    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* without motion_force_zero */
+    { "motion3", "VMAF_feature_motion3_score", 0, 1, 0 }, /* if motion_force_zero is not set */
     { NULL, NULL, 0, 0, 0 },
 };
 
@@ -22067,14 +22360,14 @@ static const vmafgpu__option vmafgpu__float_motion_options[VMAFGPU__MAX_OPTIONS 
 };
 
 enum {
-    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows that are summed together */
+    VMAFGPU__FLOAT_MOTION_ROWS = 2 * VMAFGPU__FLOAT_ROWS, /* rows summed together */
     VMAFGPU__FLOAT_MOTION_REACH = 2,
     VMAFGPU__FLOAT_MOTION_RING = VMAFGPU__FLOAT_MOTION_ROWS + 2 * VMAFGPU__FLOAT_MOTION_REACH
 };
 
 VMAFGPU__COLD
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
 static int vmafgpu__float_motion_is_zero(const vmafgpu__extractor *e) {
     return e->option[VMAFGPU__FLOAT_MOTION_FORCE_ZERO] != 0;
@@ -22086,7 +22379,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. *reach becomes the number of taps on either side of the centre. */
+/* Returns the blur filter. Sets *reach to the number of taps on either side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -22131,7 +22424,7 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 /* ---- memory ---- */
 
 /* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
- * The state lasts from open to close. */
+ * The state exists from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -22139,8 +22432,8 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` is the
- * number of the row in each place. */
+/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` contains the
+ * number of the row at each of these indices. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
     int held[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -22250,7 +22543,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS. `lines` is scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS rows. `lines` is scratch for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -22294,7 +22587,7 @@ static void vmafgpu__float_motion_part(void *arg, int index) {
     }
 }
 
-/* Computes row sums at half the size, where each pixel is interpolated from four blurred pixels. */
+/* Computes the row sums of the half-size pictures, whose pixels are each interpolated from four blurred pixels. */
 static void vmafgpu__float_motion_small_part(void *arg, int index) {
     const vmafgpu__float_motion_task *t = (const vmafgpu__float_motion_task *)arg;
     vmafgpu__float_motion_strip *strip = &t->strips[index];
@@ -22448,8 +22741,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. `picture` is a chroma plane of the previous and the current frame. The other arrays
- * are indexed by plane, then scale. */
+/* Layout of the scratch of a pair. `picture` contains a chroma plane of the previous and of the current frame. The
+ * other arrays are indexed by plane, then by scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -22481,8 +22774,9 @@ static uint64_t vmafgpu__gpu_float_motion_scratch(const vmafgpu *v, const vmafgp
     return vmafgpu__float_motion_is_zero(e) ? 0 : vmafgpu__float_motion_places_of(&v->config, e).size;
 }
 
-/* Returns the number of table entries. The first tables are identity tables for the columns and rows of chroma. The
- * tables of luma at scale 1 follow, from *halved on. The entries are written unless `out` is NULL. */
+/* Returns the number of table entries. The first tables, for the columns and rows of chroma, map each sample to itself.
+ * The tables of luma at scale 1 follow; *halved is set to the index of their first entry. Writes all entries unless
+ * `out` is NULL. */
 static size_t vmafgpu__float_motion_tables(const vmafgpu_config *c, uint64_t *out, size_t *halved) {
     const int w = vmafgpu__chroma_width(c), h = vmafgpu__chroma_height(c);
     size_t used = vmafgpu__source_table(VMAFGPU__SPEED_NEAREST, w, w, out);
@@ -22499,7 +22793,7 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and the current frame to floats. This also validates the chroma samples of
+/* Converts a chroma plane of the previous and of the current frame to floats. This also validates the chroma samples of
  * all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
@@ -22534,7 +22828,7 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->rows =
         launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
-    /* Shorter filters are padded with zeros, which change no sum. Without a filter, the only tap is 1. */
+    /* Shorter filters are padded with zeros, which do not change any sum. If there is no filter, the only tap is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
@@ -22552,7 +22846,7 @@ static void vmafgpu__gpu_float_motion_enqueue(const vmafgpu__work *work, const v
         return;
     vmafgpu__begin_chains(&chains, work, layout.size, vmafgpu__pairs_with(work->batch, 1));
     vmafgpu__float_motion_fill(work, e, &layout, &launch);
-    /* The chroma of distorted frames must also be validated. The kernel for squares does that; its sums are not
+    /* The chroma of distorted frames must also be validated. The kernel for squares does this; its sums are not
      * used. */
     if (layout.planes > 1 && c->bytes_per_sample == 2 && vmafgpu__pairs_with(work->batch, 0)) {
         vmafgpu__work check = *work;
@@ -22655,8 +22949,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float vif                                    vif in float
  * ================================================================================================
- * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed by the filter of the
- * next scale before they are halved. Scale 0 is read from the frames row by row, after the optional prescale.
+ * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed with the filter of the
+ * next scale before they are halved. Scale 0 is read from the frames row by row, and prescaled if requested.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -22691,7 +22985,8 @@ VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f,
 };
 
-/* Returns the base 2 logarithm as in libvmaf on x86. Infinity and NaN are processed like other bit patterns. */
+/* Returns the base 2 logarithm, computed as in libvmaf on x86. Infinity and NaN are processed like any other bit
+ * pattern. */
 VMAFGPU__FN float vmafgpu__float_log2(float x) {
     const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
     const float exponent = (float)((int)(bits >> 23 & 255) - 127);
@@ -22702,7 +22997,7 @@ VMAFGPU__FN float vmafgpu__float_log2(float x) {
     return exponent + value * z;
 }
 
-/* Computes the terms of a pixel for numerator and denominator from the local means of r, d, r r, d d and r d. */
+/* Computes the numerator and denominator terms of a pixel from the local means of r, d, r r, d d and r d. */
 VMAFGPU__FN void vmafgpu__float_vif_terms(float m1, float m2, float rr, float dd, float rd,
                                           const vmafgpu__float_vif_limits *limits, float *numerator,
                                           float *denominator) {
@@ -22744,8 +23039,8 @@ enum {
     VMAFGPU__SHRINK_PARTS = 2
 };
 
-/* Returns the number of floats per line of a block of the shrink kernel. Lines contain even rows after the vertical
- * pass. */
+/* Returns the number of floats per line of a block of the shrink kernel. The lines contain the vertically filtered even
+ * rows. */
 VMAFGPU__FN int32_t vmafgpu__shrink_line(int32_t reach) {
     return 2 * VMAFGPU__SHRINK_COLUMNS + 2 * reach;
 }
@@ -22778,7 +23073,7 @@ static const vmafgpu__option vmafgpu__float_vif_options[VMAFGPU__MAX_OPTIONS + 1
 
 VMAFGPU__COLD
 
-/* Functions for rows, whose buffers have padded widths and margins. */
+/* Functions for rows. Their buffers have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
     /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r r, d d and r d. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
@@ -22788,9 +23083,9 @@ typedef struct vmafgpu__float_vif_functions {
                   float *numerator, float *denominator);
 } vmafgpu__float_vif_functions;
 
-/* ---- what the options mean ---- */
+/* ---- meaning of the options ---- */
 
-/* State from open to close. `columns` are the source columns of the prescale. */
+/* State from open to close. `columns` contains the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -22799,9 +23094,9 @@ typedef struct vmafgpu__float_vif_state {
     vmafgpu__speed_source *columns;
 } vmafgpu__float_vif_state;
 
-/* Returns the loss per variance of the distorted picture where the reference contains only noise. libvmaf squares with
- * powf(), which its compilers replace by a product. Here the product is explicit, since powf() of the C library rounds
- * some squares differently. */
+/* Returns the loss per unit of distorted variance for pixels whose reference contains only noise. libvmaf squares with
+ * powf(), which compilers replace with a multiplication. Here the multiplication is explicit, since powf() of the C
+ * library rounds some squares differently. */
 static float vmafgpu__float_vif_from_noise(double noise) {
     const float deviation = (float)noise, square = deviation * deviation;
     return (float)((double)square / 65025.0);
@@ -22827,8 +23122,8 @@ static void vmafgpu__float_vif_resolve(const vmafgpu *v, const vmafgpu__extracto
     s->limits.noise_variance = noise;
     s->limits.is_plain = noise == 2;
     s->limits.from_noise = vmafgpu__float_vif_from_noise(noise);
-    /* Use the smallest float that is not below the double. Then a float is below the limit if it is below the
-     * double. */
+    /* Use the smallest float that is not below the double. A float is then below this limit if and only if it is below
+     * the double. */
     s->limits.noise = (float)noise;
     if ((double)s->limits.noise < noise) {
         const uint32_t bits = vmafgpu__float_bits(s->limits.noise) + 1;
@@ -22909,7 +23204,7 @@ typedef struct vmafgpu__float_vif_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
     float *line[VMAFGPU__FLOAT_VIF_MEANS][VMAFGPU__FLOAT_ROWS]; /* weighted sums down the columns */
     float *smooth;                                              /* a smoothed row, before it is halved */
-    float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, denominators */
+    float *terms[2 * VMAFGPU__FLOAT_ROWS];                      /* numerators, then denominators */
 } vmafgpu__float_vif_strip;
 
 typedef struct vmafgpu__float_vif_task {
@@ -22918,13 +23213,13 @@ typedef struct vmafgpu__float_vif_task {
     const vmafgpu__float_vif_state *s;
     int scale, skipped;
     int ring_rows;
-    float *plane[VMAFGPU__SCALES][2]; /* from scale 1 on */
-    float *sums[2];                   /* row sums: numerator, denominator */
+    float *plane[VMAFGPU__SCALES][2]; /* planes of scale 1 and later */
+    float *sums[2];                   /* row sums of numerator and denominator */
     vmafgpu__float_vif_strip *strips;
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* 16 more, to avoid a power of two and cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* powers of two would cause cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -23193,7 +23488,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmaf
     return vmafgpu__v_join_f64(vmafgpu__v_add_f64(one, low), vmafgpu__v_add_f64(one, high));
 }
 
-/* Computes the logarithms of FLOAT_SIDE registers together to hide the latency of their dependent operations. */
+/* Computes the logarithms of FLOAT_SIDE registers together, to hide the latency of dependent operations. */
 VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
     const vmafgpu__v one = vmafgpu__v_set_f32(1);
     vmafgpu__v z[VMAFGPU__FLOAT_SIDE], bits[VMAFGPU__FLOAT_SIDE];
@@ -23219,8 +23514,8 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
 /* Computes the arguments of the logarithms of numerator and denominator. Returns whether any logarithm is needed. If
- * libvmaf takes no logarithm for a pixel, its arguments are 1 and 2, and `plain` is its numerator. Otherwise `plain` is
- * 0. */
+ * libvmaf computes no logarithm for a pixel, the arguments are 1 and 2, and `plain` is the numerator of the pixel.
+ * Otherwise `plain` is 0. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -23300,7 +23595,7 @@ static const vmafgpu__float_vif_functions vmafgpu__float_vif_level = { vmafgpu__
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: the terms of each scale and the pictures of the next one, then all sums ---- */
+/* ---- on a GPU: for each scale, its terms and the pictures of the next scale; then all sums ---- */
 
 enum {
     VMAFGPU__FLOAT_VIF_8,
@@ -23312,7 +23607,7 @@ enum {
 };
 
 /* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
- * `terms` and `sums` are those of numerator and denominator. */
+ * `terms` and `sums` contain offsets for numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -23358,8 +23653,8 @@ static const char *vmafgpu__gpu_float_vif_kernel(const vmafgpu__launch_context *
     return is_used ? names[kernel] : NULL;
 }
 
-/* Returns the number of table entries before those of extractor `e`, or of all extractors if `e` is NULL. Unless `out`
- * is NULL, writes the tables of each prescale: columns, then rows. */
+/* Returns the number of table entries that precede those of extractor `e`, or the total number if `e` is NULL. Unless
+ * `out` is NULL, writes these entries: for each prescale, those of the columns, then those of the rows. */
 static size_t vmafgpu__float_vif_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = 0;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++) {
@@ -23473,7 +23768,8 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* High pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535. */
+/* Tall pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535
+ * rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);

@@ -2882,10 +2882,10 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x < 1.4e18 at scale 0, where |product| is below
-     * 22931 * 49417, and <= 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale
-     * 1). Two adjacent coefficients share two columns, with taps of opposite signs, so one of the two is a tenth below
-     * that bound. */
+    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x is below 1.4e18 at scale 0 (|product| is below
+     * 22931 * 49417) and at most 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at
+     * scale 1). Two adjacent coefficients share two columns, with taps of opposite signs, so one of the two is a tenth
+     * below that bound. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -3189,8 +3189,8 @@ template <class Kind, bool FAST> struct AdmSums {
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* not shifted yet */
-    /* Sums of the dropped bits: those of [0] are in the low half, those of [1] in the high half. Masks have at most 12
-     * bits, and there are at most 12 columns. */
+    /* Sums of the dropped bits, a word per band: the low half belongs to open[0], the high half to open[1]. Masks have
+     * at most 12 bits, and there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
@@ -4087,8 +4087,8 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block computes a square of scale 4. In each finer scale, it computes the area of that square and the samples that
- * the square depends on. */
+ * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers and those
+ * that the square depends on. */
 
 /* Computes one scale: COUNT x COUNT samples, which begin LOW samples before the block's own square, from every STEP-th
  * sample of `from`, which begins FROM_LOW samples before that square. OWN is the side of the block's own square. */
@@ -4199,9 +4199,9 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* Returns the c-value of a sample with four contrasts, as bits of a float. `cells`: histograms of the pair that
- * contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code of the
- * sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
+/* Returns the c-value of a sample, evaluated for four contrasts, as the bits of a float. `cells`: histograms of the
+ * pair that contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code
+ * of the sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -4695,8 +4695,8 @@ struct CambiOrder {
     }
 };
 
-/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists the distances of values
- * that must leave their side, in order, and returns their number. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order,
+ * the distances from `first` of the values that must move to the other side, and returns their number. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -5169,7 +5169,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         const int32_t chunk = 2 * first - 1 + i;
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
-        if (chunk >= whole) { /* the row ends in this chunk, and no column needs it */
+        if (chunk >= whole) { /* the row ends in this chunk, and no output column needs the chunk */
 #pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
 #pragma unroll 1
@@ -6072,7 +6072,7 @@ GPU_FN bool speed_is_singular(const vmafgpu__speed_launch &launch, uint32_t plan
 
 typedef const double (*LogTable)[3];
 
-/* Copies the table of the logarithm to shared memory, where each lane can read a different entry at once. */
+/* Copies the table of the logarithm to shared memory, where the lanes can read different entries at the same time. */
 template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
     static_assert(VMAFGPU__LOG2_ENTRIES * 3 <= THREADS, "an entry for each thread");
@@ -6646,8 +6646,8 @@ GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Su
 }
 
 /* Adds terms in order, group by group. As long as the sum stays between two adjacent powers of two, each thread
- * computes the effect of one group, and the sums after all groups follow from these. The group with which the sum
- * leaves this range is added term by term. */
+ * computes the effect of one group, and the sum after each group follows from these effects. The group with which the
+ * sum leaves this range is added term by term. */
 template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
     enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
     typedef typename Sum::Bits Bits;
@@ -7116,8 +7116,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* Does the same as float_motion() for smaller pictures, in which each pixel is computed from four blurred ones. Block y
- * is a row. */
+/* Does the same as float_motion() for smaller pictures, in which each pixel is computed from four blurred ones. The
+ * y index of a block is the row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7433,7 +7433,8 @@ GPU_FN double widened(float v, const Widening &how) {
 }
 
 /* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
- * samples of at least SSIM_POSITIVE. The 2^-127 that replaces 0 is rounded away in a sum with such a product. A sum
+ * samples of at least SSIM_POSITIVE. The conversion turns 0 into 2^-127, which is
+ * rounded away when it is added to such a product. A sum
  * that consists only of zeros is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
@@ -7668,7 +7669,7 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
-    }; /* lines from the first one of the last thread on */
+    }; /* the lines from the first line of the last thread onwards */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7891,7 +7892,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS; /* of all, l, c, s; flags of uncertain sums follow */
+    double *totals = bands + BANDS * SUMS; /* four: of the index, l, c and s; flags of uncertain sums follow */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -8119,7 +8120,7 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
-    const float *mask = launch.mask + (launch.step >> 30);    /* + 0 keeps it out of registers, which would spill */
+    const float *mask = launch.mask + (launch.step >> 30);    /* + 0: or else registers spill */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -8912,7 +8913,7 @@ template <class Base> struct AdmSums<MapKind<Base>, false> {
     bool is_own;               /* the lane's row counts */
 };
 
-/* Starts the sums of the block at the next column. */
+/* Starts new sums, for the block in the next column. */
 template <class Base> GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
     sums.last =

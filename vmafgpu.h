@@ -2789,15 +2789,16 @@ typedef struct vmafgpu__map_launch {
 
 /* ---- a * b + c, rounded once ----
  *
- * With an instruction for it, the compiler's target has it, or the processor (has_fma). On other processors it is
- * computed from several operations. No fma() of a C library is used: that of MinGW-w64 rounds twice. */
+ * This is one instruction if the compiler's target has it, or if the processor has it (has_fma). Otherwise it takes
+ * several operations. fma() of the C library is not called, because that of MinGW-w64 rounds twice. */
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__FP_FAST_FMA) || defined(__FMA__))
 #define VMAFGPU__HAS_FMA 1
 #else
 #define VMAFGPU__HAS_FMA 0
 #endif
-#if defined(VMAFGPU__HAS_X86) && !VMAFGPU__HAS_FMA
+#if defined(VMAFGPU__HAS_X86) && !VMAFGPU__HAS_FMA && defined(__OPTIMIZE__)
 #define VMAFGPU__ASKS_FOR_FMA /* functions are compiled twice, see vmafgpu__choose_maths() */
+#define VMAFGPU__FMA_FN       static __attribute__((target("fma")))
 #endif
 #if defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__EITHER_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -3226,15 +3227,15 @@ typedef struct vmafgpu__maths {
 static const vmafgpu__maths vmafgpu__maths_of_target = { vmafgpu__exp, vmafgpu__log10, vmafgpu__pow };
 
 #ifdef VMAFGPU__ASKS_FOR_FMA
-__attribute__((target("fma"))) static double vmafgpu__exp_with_fma(double x) {
+VMAFGPU__FMA_FN double vmafgpu__exp_with_fma(double x) {
     return vmafgpu__exp_of_sum(x, 0, 1);
 }
 
-__attribute__((target("fma"))) static double vmafgpu__log10_with_fma(double x) {
+VMAFGPU__FMA_FN double vmafgpu__log10_with_fma(double x) {
     return vmafgpu__log10_of(x, 1);
 }
 
-__attribute__((target("fma"))) static double vmafgpu__pow_with_fma(double x, double y) {
+VMAFGPU__FMA_FN double vmafgpu__pow_with_fma(double x, double y) {
     return vmafgpu__pow_of(x, y, 1);
 }
 

@@ -2837,8 +2837,8 @@ static vmafgpu__twofold vmafgpu__product_of(double a, double b) {
     return p;
 }
 
-/* The product and the sum are exact as two doubles each. Of the two remainders' sum, the last bit is set if it is not
- * exact (rounding to odd), so that the last addition rounds as if it had all bits. */
+/* Product and sum are exact as two doubles each. Their low parts are added with rounding to odd: if this sum is not
+ * exact, its last bit is set. So only the last addition rounds. */
 static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__fused_in_parts(double a, double b, double c) {
     const vmafgpu__twofold product = vmafgpu__product_of(a, b), sum = vmafgpu__sum_of(product.high, c);
     const vmafgpu__twofold rest = vmafgpu__sum_of(product.low, sum.low);

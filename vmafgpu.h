@@ -3205,15 +3205,15 @@ VMAFGPU__EITHER_FN double vmafgpu__pow_of(double x, double y, int has_fma) {
 
 /* ---- the same functions with and without an instruction for a * b + c ---- */
 
-static VMAFGPU__UNUSED double vmafgpu__exp(double x) {
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__exp(double x) {
     return vmafgpu__exp_of_sum(x, 0, VMAFGPU__HAS_FMA);
 }
 
-static VMAFGPU__UNUSED double vmafgpu__log10(double x) {
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__log10(double x) {
     return vmafgpu__log10_of(x, VMAFGPU__HAS_FMA);
 }
 
-static VMAFGPU__UNUSED double vmafgpu__pow(double x, double y) {
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__pow(double x, double y) {
     return vmafgpu__pow_of(x, y, VMAFGPU__HAS_FMA);
 }
 
@@ -3297,7 +3297,7 @@ static vmafgpu__twofold vmafgpu__cosine_of(vmafgpu__twofold z) {
 }
 
 /* Sine of x + quarters * pi/2, for |x| < 2^20. */
-static double vmafgpu__sine(double x, int quarters) {
+static VMAFGPU__NOINLINE double vmafgpu__sine(double x, int quarters) {
     const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
     if (!(fabs(x) < 1048576))
         return (double)NAN;
@@ -3320,7 +3320,7 @@ static VMAFGPU__UNUSED double vmafgpu__cos(double x) {
 }
 
 /* Angle of the direction (x, y), for finite numbers of the range of float that are not both 0. */
-static VMAFGPU__UNUSED double vmafgpu__atan2(double y, double x) {
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__atan2(double y, double x) {
     static const double terms[] = { .0028662257, -.0161657367, .0429096138, -.0752896400,
                                     .1065626393, -.1420889944, .1999355085, -.3333314528 };
     const double above = fabs(y), beside = fabs(x), less = above < beside ? above : beside,

@@ -178,11 +178,12 @@ $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 
 # These tests call private functions, so each has an implementation of its own. Some implementations leave out features
 # that the test does not need, because they take long to compile.
-inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels
+inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels test_functions
 without_test_private := FLOAT PSNR_HVS CIEDE SSIM PSNR RGB
 without_test_float_ssim := ADM VIF MOTION CAMBI SPEED PSNR_HVS CIEDE EDITS RGB GPU
 without_test_blobs   := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB MODELS SIMD
 without_test_pixels  := CAMBI SPEED SSIM PSNR_HVS GPU
+without_test_functions := ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB MODELS GPU
 $(patsubst %,$(BUILD)/test/%$(EXE),$(inside)): $(BUILD)/test/%$(EXE): test/%.c $(test_heads) $(library) Makefile \
         | $(BUILD)/test
 	$(compile) $(addprefix -DVMAFGPU_NO_,$(without_$*)) -o $@ $< $(LDFLAGS) $(LDLIBS)

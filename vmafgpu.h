@@ -512,19 +512,15 @@
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) if both use the same C library. For ADM, the results of libvmaf's vector code differ from
- *     those of its C code at some widths below 533 and on hard synthetic edges. For ADM and motion, the results of its
- *     CUDA code always differ.
- *   - adm, vif, motion, cambi and psnr are computed from integer sums per frame. These sums are the same on every
- *     machine and GPU, with every compiler, thread count and parallel_for, and in every version of this header. One
- *     piece of code converts the sums to doubles; it makes a few calls to powf, pow, log10 and exp in the C library.
- *     With the C library of MinGW-w64, about 3 in 1,000 ADM values and scores differ by less than 1e-7.
- *   - The other features use floats throughout. The order of their operations is fixed for all thread counts and
- *     backends. The functions that are called for each sample (logarithms, powf, and the sixth and seventh powers in
- *     ciede) are part of the header and return the same values as those of the GNU C library. There is one exception:
- *     the log2 in SpEED can differ in the last bit, for 0.05 % of arguments. So far this has not changed any feature
- *     value. The C library is called for tables and for values per frame or block (exp, log2, log10 and pow; sin for
- *     lanczos4). Only ciede also calls it for each pixel (sin, cos, atan2, exp), and then rounds the result to float.
+ *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. For ADM, the results of libvmaf's
+ *     vector code differ from those of its C code at some widths below 533 and on hard synthetic edges. For ADM and
+ *     motion, the results of its CUDA code always differ.
+ *   - Results do not depend on the C library, the compiler, the processor, the number of threads, parallel_for or the
+ *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and one piece of code converts the
+ *     sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow and
+ *     powf are part of this header (>>functions) and return the same bits as those of the GNU C library.
+ *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double for
+ *     0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. No feature value is known that this changes.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
  *     results in such cases:
@@ -560,20 +556,21 @@
  * SECTIONS, in the order of the file. Each section has a banner with >>name and a caption. vmafgpu_kernels.cu also has
  * banners of this kind. A section calls functions of earlier sections. >>levels and >>level operations are separate:
  * >>cpu includes them once for each instruction set.
- *   >>settings          compilers, switches, float rules     >>arithmetic        per-sample arithmetic of all backends
- *   >>launch            arguments of GPU kernels             >>sums              results of a frame pair
- *   >>edits arithmetic  arithmetic of edits and maps         >>context           types of the engine
- *   >>memory            allocation, errors, log              >>text              numbers and messages
- *   >>frames            access to the planes of the caller   >>json              reader of JSON text
- *   >>model reader      from JSON to a model                 >>svm reader        libsvm text in a model file
- *   >>models            built-in models and prediction       >>features          extractors: options, columns, names
- *   >>gpu features      launches and memory of features      >>threads           parallel work on a frame
- *   >>contrast sensitivity  of adm and float_adm             >>resampling        Gaussian filters, resizing of planes
- *   >>chains            division of a frame among threads    >>cpu state         state of the CPU backend
+ *   >>settings          compilers, switches, float rules    >>arithmetic        per-sample arithmetic of all backends
+ *   >>launch            arguments of GPU kernels            >>sums              results of a frame pair
+ *   >>edits arithmetic  arithmetic of edits and maps        >>functions         exp, log10, pow, sin: fixed bits
+ *   >>context           types of the engine                 >>memory            allocation, errors, log
+ *   >>text              numbers and messages                >>frames            access to the planes of the caller
+ *   >>json              reader of JSON text                 >>model reader      from JSON to a model
+ *   >>svm reader        libsvm text in a model file         >>models            built-in models and prediction
+ *   >>features          extractors: options, columns, names >>gpu features      launches and memory of features
+ *   >>threads           parallel work on a frame            >>contrast sensitivity  of adm and float_adm
+ *   >>resampling        Gaussian filters, resizing of planes  >>chains            division of a frame among threads
+ *   >>cpu state         state of the CPU backend
  * Chapters. Each implements features, in five parts: code shared with kernels, CPU, lanes or vectors, GPU, tables.
- *   >>pixels            conversion of RGB frames to planes   >>vif               visual information fidelity, integers
- *   >>motion            change of blurred references         >>adm               lost and added detail, integers
- *   >>cambi             banding in flat areas                >>speed             speed_chroma: entropy, float
+ *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
+ *   >>motion            change of blurred references        >>adm               lost and added detail, integers
+ *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
  *   >>speed temporal    entropy of luma changes, float       >>floats            code shared by the float features
  *   >>psnr              peak signal-to-noise ratio           >>float psnr        float_psnr and float_moment
  *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible errors, 8x8 blocks
@@ -641,7 +638,9 @@
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
  *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
  *
- * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence.
+ * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence. The
+ * tables of exp, log10, pow and powf are from Arm (MIT licence), the constants of log10 from Sun; LICENSE contains their
+ * notices.
  */
 #if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H
@@ -2937,6 +2936,577 @@ typedef struct vmafgpu__map_launch {
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
 /* ================================================================================================
+ * >>functions                                    exp, log10, pow, sin: fixed bits
+ * ================================================================================================
+ * C libraries differ in the last bits of these functions, and the bits reach the scores. So the header has functions of
+ * its own; of the C library it only calls sqrt() and functions with exact results, such as floor() and ldexp().
+ *
+ * exp, log10, pow and powf (in >>arithmetic) return the bits of the GNU C library 2.28 and later on x86-64 with FMA.
+ * That library uses the algorithms and tables of Arm's optimized-routines (log10: the formula of Sun's fdlibm), and its
+ * compiler fuses some products with sums. These operations are fused here, the others are not. sin, cos and atan2 are
+ * rounded correctly with an error below 0.50001 ulp. The GNU C library returns the other neighbour in 0.1 % of the
+ * cases. Features round the results of these doubles to float, which hides the difference.
+ */
+
+/* ---- a * b + c, rounded once ----
+ *
+ * This is one instruction if the compiler's target has it, or if the processor has it (has_fma). Otherwise it takes
+ * several operations. fma() of the C library is not called, because that of MinGW-w64 rounds twice. */
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__FP_FAST_FMA) || defined(__FMA__))
+#define VMAFGPU__HAS_FMA 1
+#else
+#define VMAFGPU__HAS_FMA 0
+#endif
+#if defined(VMAFGPU__HAS_X86) && !VMAFGPU__HAS_FMA && defined(__OPTIMIZE__)
+#define VMAFGPU__ASKS_FOR_FMA /* functions are compiled twice, see vmafgpu__choose_maths() */
+#define VMAFGPU__FMA_FN       static __attribute__((target("fma")))
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define VMAFGPU__EITHER_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
+#else
+#define VMAFGPU__EITHER_FN static inline
+#endif
+
+/* The bits of the NaN that pow() returns on x86: reports contain its sign. That of log10() has none. */
+#define VMAFGPU__INVALID 0xfff8000000000000u
+
+/* A number as the sum of two doubles. `high` is the sum, rounded. */
+typedef struct vmafgpu__twofold {
+    double high, low;
+} vmafgpu__twofold;
+
+static vmafgpu__twofold vmafgpu__sum_of(double a, double b) {
+    vmafgpu__twofold s;
+    s.high = a + b;
+    const double from_b = s.high - a, from_a = s.high - from_b;
+    s.low = (a - from_a) + (b - from_b);
+    return s;
+}
+
+/* Exact unless a part of the product is subnormal or a factor is above 2^996. */
+static vmafgpu__twofold vmafgpu__product_of(double a, double b) {
+    vmafgpu__twofold p;
+    p.high = a * b;
+#if VMAFGPU__HAS_FMA
+    p.low = __builtin_fma(a, b, -p.high);
+#else
+    const double cut = 134217729, wide_a = a * cut, wide_b = b * cut; /* 2^27 + 1 */
+    const double high_a = wide_a - (wide_a - a), low_a = a - high_a;
+    const double high_b = wide_b - (wide_b - b), low_b = b - high_b;
+    p.low = ((high_a * high_b - p.high) + high_a * low_b + low_a * high_b) + low_a * low_b;
+#endif
+    return p;
+}
+
+/* Product and sum are exact as two doubles each. Their low parts are added with rounding to odd: if this sum is not
+ * exact, its last bit is set. So only the last addition rounds. */
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__fused_in_parts(double a, double b, double c) {
+    const vmafgpu__twofold product = vmafgpu__product_of(a, b), sum = vmafgpu__sum_of(product.high, c);
+    const vmafgpu__twofold rest = vmafgpu__sum_of(product.low, sum.low);
+    uint64_t bits = vmafgpu__bits_of(rest.high);
+    if (rest.low != 0 && !(bits & 1))
+        bits += (rest.low > 0) == (rest.high > 0) ? 1 : ~(uint64_t)0;
+    return sum.high + vmafgpu__double_of(bits);
+}
+
+VMAFGPU__EITHER_FN double vmafgpu__fused(double a, double b, double c, int has_fma) {
+#if VMAFGPU__HAS_FMA || defined(VMAFGPU__ASKS_FOR_FMA)
+    if (has_fma)
+        return __builtin_fma(a, b, c);
+#endif
+    (void)has_fma;
+    return vmafgpu__fused_in_parts(a, b, c);
+}
+
+/* ---- exp ---- */
+
+/* For k = 0..127: the bits of a double T and those of a double H, with 2^(k / 128) = H (1 + T). From the bits of H,
+ * k * 2^45 is subtracted. (exp_data, Copyright (c) 2018-2023, Arm Limited, MIT licence, see LICENSE) */
+/* clang-format off */
+static const uint64_t vmafgpu__exp_table[2 * 128] = {
+    0, 0x3ff0000000000000u, 0x3c9b3b4f1a88bf6eu, 0x3feff63da9fb3335u, 0xbc7160139cd8dc5du, 0x3fefec9a3e778061u,
+    0xbc905e7a108766d1u, 0x3fefe315e86e7f85u, 0x3c8cd2523567f613u, 0x3fefd9b0d3158574u, 0xbc8bce8023f98efau,
+    0x3fefd06b29ddf6deu, 0x3c60f74e61e6c861u, 0x3fefc74518759bc8u, 0x3c90a3e45b33d399u, 0x3fefbe3ecac6f383u,
+    0x3c979aa65d837b6du, 0x3fefb5586cf9890fu, 0x3c8eb51a92fdeffcu, 0x3fefac922b7247f7u, 0x3c3ebe3d702f9cd1u,
+    0x3fefa3ec32d3d1a2u, 0xbc6a033489906e0bu, 0x3fef9b66affed31bu, 0xbc9556522a2fbd0eu, 0x3fef9301d0125b51u,
+    0xbc5080ef8c4eea55u, 0x3fef8abdc06c31ccu, 0xbc91c923b9d5f416u, 0x3fef829aaea92de0u, 0x3c80d3e3e95c55afu,
+    0x3fef7a98c8a58e51u, 0xbc801b15eaa59348u, 0x3fef72b83c7d517bu, 0xbc8f1ff055de323du, 0x3fef6af9388c8deau,
+    0x3c8b898c3f1353bfu, 0x3fef635beb6fcb75u, 0xbc96d99c7611eb26u, 0x3fef5be084045cd4u, 0x3c9aecf73e3a2f60u,
+    0x3fef54873168b9aau, 0xbc8fe782cb86389du, 0x3fef4d5022fcd91du, 0x3c8a6f4144a6c38du, 0x3fef463b88628cd6u,
+    0x3c807a05b0e4047du, 0x3fef3f49917ddc96u, 0x3c968efde3a8a894u, 0x3fef387a6e756238u, 0x3c875e18f274487du,
+    0x3fef31ce4fb2a63fu, 0x3c80472b981fe7f2u, 0x3fef2b4565e27cddu, 0xbc96b87b3f71085eu, 0x3fef24dfe1f56381u,
+    0x3c82f7e16d09ab31u, 0x3fef1e9df51fdee1u, 0xbc3d219b1a6fbffau, 0x3fef187fd0dad990u, 0x3c8b3782720c0ab4u,
+    0x3fef1285a6e4030bu, 0x3c6e149289cecb8fu, 0x3fef0cafa93e2f56u, 0x3c834d754db0abb6u, 0x3fef06fe0a31b715u,
+    0x3c864201e2ac744cu, 0x3fef0170fc4cd831u, 0x3c8fdd395dd3f84au, 0x3feefc08b26416ffu, 0xbc86a3803b8e5b04u,
+    0x3feef6c55f929ff1u, 0xbc924aedcc4b5068u, 0x3feef1a7373aa9cbu, 0xbc9907f81b512d8eu, 0x3feeecae6d05d866u,
+    0xbc71d1e83e9436d2u, 0x3feee7db34e59ff7u, 0xbc991919b3ce1b15u, 0x3feee32dc313a8e5u, 0x3c859f48a72a4c6du,
+    0x3feedea64c123422u, 0xbc9312607a28698au, 0x3feeda4504ac801cu, 0xbc58a78f4817895bu, 0x3feed60a21f72e2au,
+    0xbc7c2c9b67499a1bu, 0x3feed1f5d950a897u, 0x3c4363ed60c2ac11u, 0x3feece086061892du, 0x3c9666093b0664efu,
+    0x3feeca41ed1d0057u, 0x3c6ecce1daa10379u, 0x3feec6a2b5c13cd0u, 0x3c93ff8e3f0f1230u, 0x3feec32af0d7d3deu,
+    0x3c7690cebb7aafb0u, 0x3feebfdad5362a27u, 0x3c931dbdeb54e077u, 0x3feebcb299fddd0du, 0xbc8f94340071a38eu,
+    0x3feeb9b2769d2ca7u, 0xbc87deccdc93a349u, 0x3feeb6daa2cf6642u, 0xbc78dec6bd0f385fu, 0x3feeb42b569d4f82u,
+    0xbc861246ec7b5cf6u, 0x3feeb1a4ca5d920fu, 0x3c93350518fdd78eu, 0x3feeaf4736b527dau, 0x3c7b98b72f8a9b05u,
+    0x3feead12d497c7fdu, 0x3c9063e1e21c5409u, 0x3feeab07dd485429u, 0x3c34c7855019c6eau, 0x3feea9268a5946b7u,
+    0x3c9432e62b64c035u, 0x3feea76f15ad2148u, 0xbc8ce44a6199769fu, 0x3feea5e1b976dc09u, 0xbc8c33c53bef4da8u,
+    0x3feea47eb03a5585u, 0xbc845378892be9aeu, 0x3feea34634ccc320u, 0xbc93cedd78565858u, 0x3feea23882552225u,
+    0x3c5710aa807e1964u, 0x3feea155d44ca973u, 0xbc93b3efbf5e2228u, 0x3feea09e667f3bcdu, 0xbc6a12ad8734b982u,
+    0x3feea012750bdabfu, 0xbc6367efb86da9eeu, 0x3fee9fb23c651a2fu, 0xbc80dc3d54e08851u, 0x3fee9f7df9519484u,
+    0xbc781f647e5a3ecfu, 0x3fee9f75e8ec5f74u, 0xbc86ee4ac08b7db0u, 0x3fee9f9a48a58174u, 0xbc8619321e55e68au,
+    0x3fee9feb564267c9u, 0x3c909ccb5e09d4d3u, 0x3feea0694fde5d3fu, 0xbc7b32dcb94da51du, 0x3feea11473eb0187u,
+    0x3c94ecfd5467c06bu, 0x3feea1ed0130c132u, 0x3c65ebe1abd66c55u, 0x3feea2f336cf4e62u, 0xbc88a1c52fb3cf42u,
+    0x3feea427543e1a12u, 0xbc9369b6f13b3734u, 0x3feea589994cce13u, 0xbc805e843a19ff1eu, 0x3feea71a4623c7adu,
+    0xbc94d450d872576eu, 0x3feea8d99b4492edu, 0x3c90ad675b0e8a00u, 0x3feeaac7d98a6699u, 0x3c8db72fc1f0eab4u,
+    0x3feeace5422aa0dbu, 0xbc65b6609cc5e7ffu, 0x3feeaf3216b5448cu, 0x3c7bf68359f35f44u, 0x3feeb1ae99157736u,
+    0xbc93091fa71e3d83u, 0x3feeb45b0b91ffc6u, 0xbc5da9b88b6c1e29u, 0x3feeb737b0cdc5e5u, 0xbc6c23f97c90b959u,
+    0x3feeba44cbc8520fu, 0xbc92434322f4f9aau, 0x3feebd829fde4e50u, 0xbc85ca6cd7668e4bu, 0x3feec0f170ca07bau,
+    0x3c71affc2b91ce27u, 0x3feec49182a3f090u, 0x3c6dd235e10a73bbu, 0x3feec86319e32323u, 0xbc87c50422622263u,
+    0x3feecc667b5de565u, 0x3c8b1c86e3e231d5u, 0x3feed09bec4a2d33u, 0xbc91bbd1d3bcbb15u, 0x3feed503b23e255du,
+    0x3c90cc319cee31d2u, 0x3feed99e1330b358u, 0x3c8469846e735ab3u, 0x3feede6b5579fdbfu, 0xbc82dfcd978e9db4u,
+    0x3feee36bbfd3f37au, 0x3c8c1a7792cb3387u, 0x3feee89f995ad3adu, 0xbc907b8f4ad1d9fau, 0x3feeee07298db666u,
+    0xbc55c3d956dcaebau, 0x3feef3a2b84f15fbu, 0xbc90a40e3da6f640u, 0x3feef9728de5593au, 0xbc68d6f438ad9334u,
+    0x3feeff76f2fb5e47u, 0xbc91eee26b588a35u, 0x3fef05b030a1064au, 0x3c74ffd70a5fddcdu, 0x3fef0c1e904bc1d2u,
+    0xbc91bdfbfa9298acu, 0x3fef12c25bd71e09u, 0x3c736eae30af0cb3u, 0x3fef199bdd85529cu, 0x3c8ee3325c9ffd94u,
+    0x3fef20ab5fffd07au, 0x3c84e08fd10959acu, 0x3fef27f12e57d14bu, 0x3c63cdaf384e1a67u, 0x3fef2f6d9406e7b5u,
+    0x3c676b2c6c921968u, 0x3fef3720dcef9069u, 0xbc808a1883ccb5d2u, 0x3fef3f0b555dc3fau, 0xbc8fad5d3ffffa6fu,
+    0x3fef472d4a07897cu, 0xbc900dae3875a949u, 0x3fef4f87080d89f2u, 0x3c74a385a63d07a7u, 0x3fef5818dcfba487u,
+    0xbc82919e2040220fu, 0x3fef60e316c98398u, 0x3c8e5a50d5c192acu, 0x3fef69e603db3285u, 0x3c843a59ac016b4bu,
+    0x3fef7321f301b460u, 0xbc82d52107b43e1fu, 0x3fef7c97337b9b5fu, 0xbc892ab93b470dc9u, 0x3fef864614f5a129u,
+    0x3c74b604603a88d3u, 0x3fef902ee78b3ff6u, 0x3c83c5ec519d7271u, 0x3fef9a51fbc74c83u, 0xbc8ff7128fd391f0u,
+    0x3fefa4afa2a490dau, 0xbc8dae98e223747du, 0x3fefaf482d8e67f1u, 0x3c8ec3bc41aa2008u, 0x3fefba1bee615a27u,
+    0x3c842b94c3a9eb32u, 0x3fefc52b376bba97u, 0x3c8a64a931d185eeu, 0x3fefd0765b6e4540u, 0xbc8e37bae43be3edu,
+    0x3fefdbfdad9cbe14u, 0x3c77893b4d91cd9du, 0x3fefe7c1819e90d8u, 0x3c5305c14160cc89u, 0x3feff3c22b8f71f1u,
+};
+/* clang-format on */
+
+/* Returns scale (1 + part) if the exponent of scale, 2^(k / 128), has overflowed into its sign. */
+static VMAFGPU__NOINLINE double vmafgpu__exp_of_large(double part, uint64_t scale_bits, int is_above) {
+    if (is_above) {
+        const double scale = vmafgpu__double_of(scale_bits - ((uint64_t)1009 << 52));
+        return 5.486124068793689e+303 * vmafgpu__fused_in_parts(scale, part, scale); /* 2^1009 */
+    }
+    const double scale = vmafgpu__double_of(scale_bits + ((uint64_t)1022 << 52)), rest = scale * part;
+    double y = scale + rest;
+    if (y < 1) { /* subnormal: round only once */
+        const double high = 1 + y, low = ((1 - high) + y) + ((scale - y) + rest);
+        y = (low + high) - 1;
+    }
+    return 2.2250738585072014e-308 * y; /* 2^-1022 */
+}
+
+/* Returns e^(x + more), for |more| < 2^-15. */
+VMAFGPU__EITHER_FN double vmafgpu__exp_of_sum(double x, double more, int has_fma) {
+    const unsigned top = (unsigned)(vmafgpu__bits_of(x) >> 52) & 0x7ff;
+    const double magic = 6755399441055744.0; /* 1.5 * 2^52: the last bit of a sum is 1 */
+    if (top < 0x3c9)                         /* less than 2^-54 */
+        return 1 + x;
+    if (top > 0x408) /* 1024 or more */
+        return x < 0 ? 0 : x > 0 ? (double)INFINITY : x;
+    const double shifted = vmafgpu__fused(184.6649652337873, x, magic, has_fma), k = shifted - magic;
+    const uint64_t whole = vmafgpu__bits_of(shifted), *entry = vmafgpu__exp_table + 2 * (whole & 127);
+    const double r =
+        vmafgpu__fused(k, -1.2864023111638346e-14, vmafgpu__fused(k, -0.005415212348111709, x, has_fma), has_fma) +
+        more;
+    const double r2 = r * r, first = vmafgpu__fused(r, 0.16666666666665886, 0.49999999999996786, has_fma);
+    const double last = vmafgpu__fused(r, 0.008333335853059549, 0.0416666808410674, has_fma);
+    const double part =
+        vmafgpu__fused(r2 * r2, last, vmafgpu__fused(first, r2, vmafgpu__double_of(entry[0]) + r, has_fma), has_fma);
+    const uint64_t scale_bits = entry[1] + (whole << 45);
+    if (top == 0x408) /* 512 or more */
+        return vmafgpu__exp_of_large(part, scale_bits, x > 0);
+    const double scale = vmafgpu__double_of(scale_bits);
+    return vmafgpu__fused(scale, part, scale, has_fma);
+}
+
+/* ---- log10 ---- */
+
+/* For each 128th of the significands from 0.6875 to 1.375: a factor that scales them to near 1, and minus its natural
+ * logarithm (log_data, same copyright and licence). */
+/* clang-format off */
+static const double vmafgpu__ln_table[2 * 128] = {
+    1.4504249240398293, -0.3718565645633589, 1.442253508327276, -0.36620682668944937, 1.4341736174350004,
+    -0.3605888069791945, 1.426183816329995, -0.3550022171419869, 1.4182825527052965, -0.34944666968829097,
+    1.4104682921759335, -0.3439217713603284, 1.4027396147468003, -0.3384271921261188, 1.3950954438932313,
+    -0.332962831494342, 1.3875338232485754, -0.32752794345742586, 1.3800539211058593, -0.32212257167088865,
+    1.3726542695419708, -0.3167462884799761, 1.3653332798446802, -0.3113985598928366, 1.358090204587874,
+    -0.3060794515165526, 1.3509234892132138, -0.300788424667644, 1.3438320840699889, -0.2955252968476998,
+    1.3368146974742003, -0.29028969275850613, 1.329870114677736, -0.2850812793277555, 1.322997339161106,
+    -0.27989987391470095, 1.316195352741367, -0.27474526621870154, 1.3094628125672239, -0.2696169863701243,
+    1.3027990455471041, -0.26451506180308115, 1.2962024229438942, -0.2594387762767383, 1.2896726275815547,
+    -0.2543884090981692, 1.2832080305745537, -0.24936321635129843, 1.276807885983376, -0.24436312405975968,
+    1.2704714060687552, -0.23938801747897287, 1.2641976054949482, -0.23443761696705678, 1.257985357514882,
+    -0.22951151871518505, 1.2518337750655457, -0.2246094963439873, 1.2457421919097305, -0.21973149037705753,
+    1.2397094966625508, -0.2148770752847895, 1.2337348463589233, -0.210046029103637, 1.2278176973028803,
+    -0.20523836373934046, 1.2219570190618474, -0.20045368751368642, 1.2161519732977757, -0.1956917537758045,
+    1.2104018095009725, -0.19095237845203883, 1.204705805718973, -0.18623539250290833, 1.1990631185441964,
+    -0.18154051731551135, 1.1934733004462308, -0.1768677957431919, 1.1879350812847385, -0.17221657406412305,
+    1.1824481322833125, -0.16758697765942543, 1.1770114976921955, -0.16297859687290384, 1.1716248121809465,
+    -0.15839151377804228, 1.1662869231674715, -0.15382513241456763, 1.1609977486762766, -0.14927976358922024,
+    1.1557563220795803, -0.14475495398119165, 1.1505619105480347, -0.14025044090817573, 1.1454138888505974,
+    -0.1357660466685502, 1.140311877374656, -0.1313018016355727, 1.1352550225747513, -0.12685731518763532,
+    1.1302429094831266, -0.1224325737671279, 1.1252747693068048, -0.11802724521862729, 1.1203501571039876,
+    -0.11364127671663482, 1.1154683327680124, -0.10927434611278386, 1.1106291463292157, -0.10492665324943573,
+    1.1058315813301596, -0.10059761422644442, 1.1010752177696026, -0.09628717309055901, 1.0963597137952512,
+    -0.09199534069557558, 1.0916844827550398, -0.08772190036688698, 1.0870487291277784, -0.08346643613867855,
+    1.082452357388312, -0.07922916827544668, 1.0778948225025884, -0.0750099004750382, 1.0733751731601076,
+    -0.07080805133352897, 1.068893585073351, -0.06662408085151128, 1.0644491706655506, -0.06245745471915143,
+    1.0600414846328305, -0.0583080438042316, 1.0556701316181605, -0.05417576112313327, 1.051334750556926,
+    -0.050060547896805474, 1.0470347288442157, -0.045962101199052086, 1.0427699229652954, -0.04188056008865715,
+    1.0385395013738175, -0.03781540056183985, 1.034343418940345, -0.03376684757915882, 1.0301811073173315,
+    -0.029734619131772888, 1.026052043621297, -0.025718470239212365, 1.0219561082336197, -0.021718543925430822,
+    1.0178926505784922, -0.01773446126981071, 1.0138614436244586, -0.013766252464051831, 1.0098620186501341,
+    -0.009813706322574944, 1.0058938559734134, -0.005876555150052809, 1.00195696235014, -0.0019550499938532084,
+    0.9961089923088509, 0.0038985973556009412, 0.9884170338185201, 0.011650571286395461, 0.9808429191005297,
+    0.019342955478919066, 0.9733840169987446, 0.0269766014846482, 0.9660377568876556, 0.034552359728422744,
+    0.9588014945307369, 0.04207121767183253, 0.9516728569073111, 0.049533940950141186, 0.9446494635965822,
+    0.056941358295944156, 0.9377288993026223, 0.06429439168346107, 0.9309091073790681, 0.0715936354946507,
+    0.924187681612722, 0.07884010933776153, 0.9175626765599192, 0.08603438905970506, 0.9110320403624034,
+    0.09317721180013905, 0.9045935839762024, 0.10026951462748457, 0.8982456375922825, 0.10731170956330516,
+    0.8919860966782501, 0.11430473320717738, 0.8858131121185129, 0.12124928503033061, 0.879725075760676,
+    0.12814583422959913, 0.8737201372634685, 0.1349951636851756, 0.8677966405782273, 0.1417978768189414,
+    0.8619528050060739, 0.14855476039031146, 0.8561872354420692, 0.1552661937658968, 0.8504983927816893,
+    0.16193275688146969, 0.8448844572790304, 0.16855539792220497, 0.8393442741575965, 0.1751343179947753,
+    0.8338762249349438, 0.1816702989864325, 0.8284789320557778, 0.18816387146023317, 0.8231510800065832,
+    0.1946155228479256, 0.8178913903778707, 0.20102572579389744, 0.8126984007245374, 0.2073952090795501,
+    0.8075710029460227, 0.21372429840596396, 0.8025078881160415, 0.2200135945981856, 0.7975077379364331,
+    0.22626374162859975, 0.792569604966373, 0.23247494747693054, 0.7876923641254114, 0.23864766620658884,
+    0.7828746724940998, 0.24478265647405806, 0.7781155388790811, 0.25088025827324145, 0.7734139557869777,
+    0.2569408552510595, 0.7687687179914933, 0.26296511155101143, 0.7641790698041854, 0.2689531327189343,
+    0.7596438763692399, 0.27490553924610595, 0.7551621951078668, 0.2808227248478943, 0.7507331780216866,
+    0.286704979267256, 0.7463557196361751, 0.29255295645509705, 0.7420289364869653, 0.2983670386142876,
+    0.7377521537065876, 0.30414734587282055, 0.7335242966002608, 0.30989455774829366, 0.729344777457841,
+    0.31560871301871884,
+};
+/* clang-format on */
+
+/* Natural logarithm of 1 + r, for r from -1/16 to 0.0647. */
+VMAFGPU__EITHER_FN double vmafgpu__ln_near_1(double r, int has_fma) {
+    const double r2 = r * r, r3 = r * r2;
+    double a = vmafgpu__fused(r, -0.24999999999998432, 0.3333333333333352, has_fma);
+    double b = vmafgpu__fused(r, 0.14285715076560868, -0.16666666669929706, has_fma);
+    double c = vmafgpu__fused(r, -0.10000486757818193, 0.11110712032936046, has_fma);
+    a = vmafgpu__fused(r2, 0.19999999999320328, a, has_fma);
+    b = vmafgpu__fused(r2, -0.12499997863982555, b, has_fma);
+    c = vmafgpu__fused(r2, 0.09181994006195467, c, has_fma);
+    c = vmafgpu__fused(r3, -0.08328363062289341, c, has_fma);
+    c = vmafgpu__fused(vmafgpu__fused(c, r3, b, has_fma), r3, a, has_fma);
+    const double wide = r * 134217728, r_high = (r + wide) - wide, r_low = r - r_high; /* r_high has 26 bits */
+    const double square = -0.5 * (r_high * r_high), high = r + square;
+    const double low = vmafgpu__fused(-0.5 * r_low, r + r_high, (r - high) + square, has_fma);
+    return vmafgpu__fused(c, r3, low, has_fma) + high;
+}
+
+/* Natural logarithm of a positive number that is not subnormal. */
+VMAFGPU__EITHER_FN double vmafgpu__ln_of(double x, int has_fma) {
+    if (x >= 0.9375 && x < 1.064697265625)
+        return vmafgpu__ln_near_1(x - 1, has_fma);
+    const uint64_t bits = vmafgpu__bits_of(x), offset = bits - 0x3fe6000000000000u;
+    const double *entry = vmafgpu__ln_table + 2 * (offset >> 45 & 127);
+    const double exponent = (double)((int64_t)offset >> 52);
+    const double r = vmafgpu__fused(vmafgpu__double_of(bits - (offset & (uint64_t)0xfff << 52)), entry[0], -1, has_fma);
+    const double base = vmafgpu__fused(exponent, 0.6931471805598903, entry[1], has_fma), high = base + r;
+    const double low = vmafgpu__fused(exponent, 5.497923018708371e-14, (base - high) + r, has_fma);
+    const double r2 = r * r, first = vmafgpu__fused(r, -0.2499999999622955, 0.33333333331825593, has_fma);
+    const double last = vmafgpu__fused(r, -0.16667054827627667, 0.20000304511814496, has_fma);
+    return vmafgpu__fused(r * r2, vmafgpu__fused(last, r2, first, has_fma),
+                          vmafgpu__fused(r2, -0.5000000000000001, low, has_fma), has_fma) +
+           high;
+}
+
+/* The steps of fdlibm (Copyright (c) 1993 Sun Microsystems, see LICENSE); none is fused. */
+VMAFGPU__EITHER_FN double vmafgpu__log10_of(double x, int has_fma) {
+    const int is_small = x < 2.2250738585072014e-308; /* 2^-1022 */
+    if (!(x > 0 && x < (double)INFINITY))
+        return x < 0 ? (double)NAN : x == 0 ? -(double)INFINITY : x;
+    uint64_t bits = vmafgpu__bits_of(is_small ? x * 18014398509481984.0 : x); /* 2^54 */
+    const int exponent = (int)(bits >> 52) - 1023 - (is_small ? 54 : 0), is_negative = exponent < 0;
+    bits = (bits & 0xfffffffffffffu) | (uint64_t)(1023 - is_negative) << 52;
+    const double y = exponent + is_negative, ln = vmafgpu__ln_of(vmafgpu__double_of(bits), has_fma);
+    return (y * 3.694239077158931e-13 + 0.4342944819032518 * ln) + y * 0.30102999566361177;
+}
+
+/* ---- pow ---- */
+
+/* For each 128th of the significands from 0.70573 to 1.41146: a factor that scales them to near 1, and minus its
+ * natural logarithm as a sum of two parts (pow_log_data, Copyright (c) 2018, Arm Limited, same licence). */
+/* clang-format off */
+static const double vmafgpu__pow_table[3 * 128] = {
+    1.4140625, -0.3464667673462145, 5.929407345889625e-15, 1.40625, -0.34092658697056777, -2.544157440035963e-14,
+    1.3984375, -0.3353555419211034, -3.443525940775045e-14, 1.390625, -0.3297532863724655, -2.500123826022799e-15,
+    1.3828125, -0.32411946865420305, -8.929337133850617e-15, 1.375, -0.31845373111855224, 1.7625431312172662e-14,
+    1.3671875, -0.31275571000389846, 1.5688303180062087e-15, 1.359375, -0.3070250352949415, 2.9655274673691784e-14,
+    1.3515625, -0.3012613305781997, 3.7923164802093147e-14, 1.34375, -0.2954642128938758, 3.993416384387844e-14,
+    1.3359375, -0.28963329258306203, 1.9352855826489123e-14, 1.3359375, -0.28963329258306203, 1.9352855826489123e-14,
+    1.328125, -0.28376817313062475, -1.9852665484979036e-14, 1.3203125, -0.27786845100342816, -2.814323765595281e-14,
+    1.3125, -0.2719337154836694, 2.7643769993528702e-14, 1.3046875, -0.2659635484970977, -4.025092402293806e-14,
+    1.296875, -0.25995752443691345, -1.2621729398885316e-14, 1.2890625, -0.25391520998095984, -3.600176732637335e-15,
+    1.2890625, -0.25391520998095984, -3.600176732637335e-15, 1.28125, -0.2478361639045943, 1.3029797173308663e-14,
+    1.2734375, -0.2417199368871934, 4.8230289429940886e-14, 1.265625, -0.23556607131274632, -2.0592242769647135e-14,
+    1.2578125, -0.22937410106487732, 3.149265065191484e-14, 1.25, -0.22314355131425145, 4.169796584527195e-14, 1.25,
+    -0.22314355131425145, 4.169796584527195e-14, 1.2421875, -0.21687393830063684, 2.2477465222466186e-14, 1.234375,
+    -0.21056476910735, 3.6507188831790577e-16, 1.2265625, -0.2042155414286526, -3.827767260205414e-14, 1.2265625,
+    -0.2042155414286526, -3.827767260205414e-14, 1.21875, -0.19782574332987224, -4.7641388950792196e-14, 1.2109375,
+    -0.19139485299967873, 4.9278276214647115e-14, 1.203125, -0.18492233849406148, 4.9485167661250996e-14, 1.203125,
+    -0.18492233849406148, 4.9485167661250996e-14, 1.1953125, -0.1784076574728033, -1.5003333854266542e-14, 1.1875,
+    -0.17185025692663203, -2.7194441649495324e-14, 1.1875, -0.17185025692663203, -2.7194441649495324e-14, 1.1796875,
+    -0.1652495728952772, -2.99659267292569e-14, 1.171875, -0.15860503017665906, 2.0472357800461955e-14, 1.171875,
+    -0.15860503017665906, 2.0472357800461955e-14, 1.1640625, -0.15191604202584585, 3.879296723063646e-15, 1.15625,
+    -0.1451820098444614, -3.6506824353335045e-14, 1.1484375, -0.13840232285906495, -5.4183331379008994e-14, 1.1484375,
+    -0.13840232285906495, -5.4183331379008994e-14, 1.140625, -0.131576357788731, 1.1729485484531301e-14, 1.140625,
+    -0.131576357788731, 1.1729485484531301e-14, 1.1328125, -0.12470347850091912, -3.811763084710266e-14, 1.125,
+    -0.11778303565643, 4.654729747598445e-14, 1.125, -0.11778303565643, 4.654729747598445e-14, 1.1171875,
+    -0.11081436634026431, -2.5799991283069902e-14, 1.109375, -0.10379679368168127, 3.7700471749674615e-14, 1.109375,
+    -0.10379679368168127, 3.7700471749674615e-14, 1.1015625, -0.09672962645856842, 1.7306161136093256e-14, 1.1015625,
+    -0.09672962645856842, 1.7306161136093256e-14, 1.09375, -0.089612158689647, -4.012913552726574e-14, 1.0859375,
+    -0.08244366921110213, 2.7541708360737882e-14, 1.0859375, -0.08244366921110213, 2.7541708360737882e-14, 1.078125,
+    -0.07522342123763792, 5.0396178134370583e-14, 1.078125, -0.07522342123763792, 5.0396178134370583e-14, 1.0703125,
+    -0.06795066190852594, 1.8195060030168815e-14, 1.0625, -0.06062462181648698, 5.213620639136504e-14, 1.0625,
+    -0.06062462181648698, 5.213620639136504e-14, 1.0546875, -0.053244514518837605, 2.532168943117445e-14, 1.0546875,
+    -0.053244514518837605, 2.532168943117445e-14, 1.046875, -0.045809536031242715, -5.148849572685811e-14, 1.046875,
+    -0.045809536031242715, -5.148849572685811e-14, 1.0390625, -0.038318864302141264, 4.6652946995830086e-15, 1.0390625,
+    -0.038318864302141264, 4.6652946995830086e-15, 1.03125, -0.03077165866670839, -4.529814257790929e-14, 1.03125,
+    -0.03077165866670839, -4.529814257790929e-14, 1.0234375, -0.023167059281490765, -4.361324067851568e-14, 1.015625,
+    -0.015504186535963527, -1.7274567499706107e-15, 1.015625, -0.015504186535963527, -1.7274567499706107e-15, 1.0078125,
+    -0.0077821404420319595, -2.298941004620351e-14, 1.0078125, -0.0077821404420319595, -2.298941004620351e-14, 1.0, 0.0,
+    0.0, 1.0, 0.0, 0.0, 0.9921875, 0.007843177461040796, -1.4902732911301337e-14, 0.984375, 0.01574835696817445,
+    -3.527980389655325e-14, 0.9765625, 0.023716526617363343, -4.730054772033249e-14, 0.96875, 0.03174869831457272,
+    7.580310369375161e-15, 0.9609375, 0.039845908547249564, -4.9893776716773285e-14, 0.953125, 0.048009219186383234,
+    -2.262629393030674e-14, 0.9453125, 0.056239718322899535, -2.345674491018699e-14, 0.94140625, 0.06038051098892083,
+    -1.3352588834854848e-14, 0.93359375, 0.06871389254808946, -3.765296820388875e-14, 0.92578125, 0.07711730334438016,
+    5.1128335719851986e-14, 0.91796875, 0.08559193033545398, -5.046674438470119e-14, 0.9140625, 0.08985632912185793,
+    3.1218748807418837e-15, 0.90625, 0.09844007281321865, 3.3871241029241416e-14, 0.8984375, 0.10709813555638448,
+    -1.7376727386423858e-14, 0.89453125, 0.11145544092528326, 3.957125899799804e-14, 0.88671875, 0.12022742699821265,
+    -5.2849453521890294e-14, 0.8828125, 0.12464244520731427, -3.767012502308738e-14, 0.875, 0.13353139262449076,
+    3.1859736349078334e-14, 0.87109375, 0.13800567301939282, 5.0900642926060466e-14, 0.86328125, 0.14701474296180095,
+    8.710783796122478e-15, 0.859375, 0.15154989812720032, 6.157896229122976e-16, 0.8515625, 0.16068238169043525,
+    3.821577743916796e-14, 0.84765625, 0.16528009093906348, 3.9440046718453496e-14, 0.83984375, 0.17453941635187675,
+    2.2924522154618074e-14, 0.8359375, 0.17920142945774842, -3.742530094732263e-14, 0.83203125, 0.18388527877016259,
+    -2.5223102140407338e-14, 0.82421875, 0.1933193110035063, -1.0320443688698849e-14, 0.8203125, 0.19806991376208316,
+    1.0634128304268335e-14, 0.8125, 0.20763936477828793, -4.3425422595242564e-14, 0.80859375, 0.21245865121420593,
+    -1.2527395755711364e-14, 0.8046875, 0.21730127569003344, -5.204008743405884e-14, 0.80078125, 0.22216746534115828,
+    -3.979844515951702e-15, 0.79296875, 0.2319714654378231, -4.7955860343296286e-14, 0.7890625, 0.2369097470783572,
+    5.015686013791602e-16, 0.78515625, 0.24187253642048745, -7.252318953240293e-16, 0.78125, 0.2468600779315011,
+    2.4688324156011588e-14, 0.7734375, 0.2569104137850218, 5.465121253624792e-15, 0.76953125, 0.26197371574153294,
+    4.102651071698446e-14, 0.765625, 0.2670627852490952, -4.996736502345936e-14, 0.76171875, 0.27217788591576664,
+    4.903580708156347e-14, 0.7578125, 0.27731928541618345, 5.089628039500759e-14, 0.75390625, 0.28248725557466514,
+    1.1782016386565151e-14, 0.74609375, 0.29290401643288533, 4.727452940514406e-14, 0.7421875, 0.29815337231912054,
+    -4.4204083338755686e-14, 0.73828125, 0.3034304294199046, 1.548345993498083e-14, 0.734375, 0.30873548164959175,
+    2.1522127491642888e-14, 0.73046875, 0.3140688276249648, 1.1054030169005386e-14, 0.7265625, 0.31943077076641657,
+    -5.534326352070679e-14, 0.72265625, 0.3248216194012912, -5.351646604259541e-14, 0.71875, 0.33024168687052224,
+    5.4612144489920215e-14, 0.71484375, 0.3356912916381134, 2.8136969901227338e-14, 0.7109375, 0.3411707574027787,
+    -1.156568624616423e-14,
+};
+/* clang-format on */
+
+/* Natural logarithm with some 68 bits. bits: those of a positive number. If it is subnormal, it is scaled to normal,
+ * and the exponent in `bits` is negative. */
+VMAFGPU__EITHER_FN vmafgpu__twofold vmafgpu__long_ln_of(uint64_t bits, int has_fma) {
+    const uint64_t offset = bits - 0x3fe6955500000000u;
+    const double *entry = vmafgpu__pow_table + 3 * (offset >> 45 & 127);
+    const double exponent = (double)((int64_t)offset >> 52);
+    const double r = vmafgpu__fused(vmafgpu__double_of(bits - (offset & (uint64_t)0xfff << 52)), entry[0], -1, has_fma);
+    const double base = vmafgpu__fused(exponent, 0.6931471805598903, entry[1], has_fma), sum = base + r;
+    const double low1 = vmafgpu__fused(exponent, 5.497923018708371e-14, entry[2], has_fma), low2 = (base - sum) + r;
+    const double half = -0.5 * r, square = r * half, high = sum + square; /* square: -r^2 / 2 */
+    const double low3 = vmafgpu__fused(half, r, -square, has_fma), low4 = (sum - high) + square;
+    const double first = vmafgpu__fused(r, 0.5000000000000007, -0.6666666666666679, has_fma);
+    const double middle = vmafgpu__fused(r, -0.6666666663487739, 0.7999999995323976, has_fma);
+    const double last = vmafgpu__fused(r, 1.0000415263675542, -1.142909628459501, has_fma);
+    const double series = vmafgpu__fused(square, vmafgpu__fused(last, square, middle, has_fma), first, has_fma);
+    const double low = vmafgpu__fused(r * square, series, ((low1 + low2) + low3) + low4, has_fma);
+    vmafgpu__twofold ln;
+    ln.high = high + low;
+    ln.low = (high - ln.high) + low;
+    return ln;
+}
+
+static int vmafgpu__is_odd(double y) {
+    const double size = fabs(y);
+    return size < 9007199254740992.0 && (double)(int64_t)size == size && ((int64_t)size & 1); /* 2^53 */
+}
+
+/* Returns 1 and x^y in *power if the general formula is not for these numbers. */
+static int vmafgpu__pow_is_special(double x, double y, double *power) {
+    const double infinity = (double)INFINITY, size = fabs(x),
+                 sign = vmafgpu__bits_of(x) >> 63 && vmafgpu__is_odd(y) ? -1 : 1;
+    if (y == 0 || x == 1)
+        *power = 1;
+    else if (x != x || y != y)
+        *power = x + y;
+    else if (size == 0 || size == infinity)
+        *power = sign * ((size == 0) == (y > 0) ? 0 : infinity);
+    else if (x < 0 && fabs(y) < 4503599627370496.0 && (double)(int64_t)y != y) /* 2^52: above, all are integers */
+        *power = vmafgpu__double_of(VMAFGPU__INVALID);
+    else if (size == 1)
+        *power = sign;
+    else if (fabs(y) >= 9223372036854775808.0) /* 2^63 */
+        *power = (size < 1) == (y > 0) ? 0 : infinity;
+    else if (fabs(y) < 2.710505431213761e-20) /* 2^-65 */
+        *power = 1;
+    else
+        return 0;
+    return 1;
+}
+
+VMAFGPU__EITHER_FN double vmafgpu__pow_of(double x, double y, int has_fma) {
+    uint64_t bits = vmafgpu__bits_of(x);
+    double sign = 1, power;
+    if ((bits >> 52) - 1 >= 0x7fe || (vmafgpu__bits_of(y) >> 52 & 0x7ff) - 0x3be >= 0x80) {
+        if (vmafgpu__pow_is_special(x, y, &power))
+            return power;
+        sign = x < 0 && vmafgpu__is_odd(y) ? -1 : 1;
+        bits = vmafgpu__bits_of(fabs(x));
+        if (bits >> 52 == 0)
+            bits = vmafgpu__bits_of(fabs(x) * 4503599627370496.0) - ((uint64_t)52 << 52);
+    }
+    const vmafgpu__twofold ln = vmafgpu__long_ln_of(bits, has_fma);
+    const double whole = y * ln.high;
+    const double rest = vmafgpu__fused(y, ln.low, vmafgpu__fused(y, ln.high, -whole, has_fma), has_fma);
+    return sign * vmafgpu__exp_of_sum(whole, rest, has_fma);
+}
+
+/* ---- the same functions with and without an instruction for a * b + c ---- */
+
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__exp(double x) {
+    return vmafgpu__exp_of_sum(x, 0, VMAFGPU__HAS_FMA);
+}
+
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__log10(double x) {
+    return vmafgpu__log10_of(x, VMAFGPU__HAS_FMA);
+}
+
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__pow(double x, double y) {
+    return vmafgpu__pow_of(x, y, VMAFGPU__HAS_FMA);
+}
+
+/* Functions that frames need. */
+typedef struct vmafgpu__maths {
+    double (*exp)(double x);
+    double (*log10)(double x);
+    double (*pow)(double x, double y);
+} vmafgpu__maths;
+
+static const vmafgpu__maths vmafgpu__maths_of_target = { vmafgpu__exp, vmafgpu__log10, vmafgpu__pow };
+
+#ifdef VMAFGPU__ASKS_FOR_FMA
+VMAFGPU__FMA_FN double vmafgpu__exp_with_fma(double x) {
+    return vmafgpu__exp_of_sum(x, 0, 1);
+}
+
+VMAFGPU__FMA_FN double vmafgpu__log10_with_fma(double x) {
+    return vmafgpu__log10_of(x, 1);
+}
+
+VMAFGPU__FMA_FN double vmafgpu__pow_with_fma(double x, double y) {
+    return vmafgpu__pow_of(x, y, 1);
+}
+
+static const vmafgpu__maths vmafgpu__maths_with_fma = { vmafgpu__exp_with_fma, vmafgpu__log10_with_fma,
+                                                        vmafgpu__pow_with_fma };
+#endif
+
+/* ---- sin, cos, atan2 ---- */
+
+static vmafgpu__twofold vmafgpu__twofold_of(double high, double low) {
+    vmafgpu__twofold t;
+    t.high = high;
+    t.low = low;
+    return t;
+}
+
+/* Sum and product, with errors of a few 2^-104 unless high parts cancel. */
+static vmafgpu__twofold vmafgpu__twofold_sum(vmafgpu__twofold a, vmafgpu__twofold b) {
+    const vmafgpu__twofold s = vmafgpu__sum_of(a.high, b.high);
+    return vmafgpu__sum_of(s.high, s.low + (a.low + b.low));
+}
+
+static vmafgpu__twofold vmafgpu__twofold_product(vmafgpu__twofold a, vmafgpu__twofold b) {
+    const vmafgpu__twofold p = vmafgpu__product_of(a.high, b.high);
+    return vmafgpu__sum_of(p.high, p.low + (a.high * b.low + a.low * b.high));
+}
+
+/* Sine of an angle r from -pi/4 to pi/4, with an error of 2^-72: the first terms of the series in two parts. z: r^2. */
+static vmafgpu__twofold vmafgpu__sine_of(vmafgpu__twofold r, vmafgpu__twofold z) {
+    static const double terms[] = { 1.9572941063391263e-20, -8.22063524662433e-18,  2.8114572543455206e-15,
+                                    -7.647163731819816e-13, 1.6059043836821613e-10, -2.505210838544172e-08,
+                                    2.7557319223985893e-06 };
+    double rest = 0;
+    for (int i = 0; i < (int)(sizeof terms / sizeof *terms); i++)
+        rest = rest * z.high + terms[i];
+    vmafgpu__twofold t = vmafgpu__twofold_sum(vmafgpu__twofold_of(-0.0001984126984126984, -1.7209558293420705e-22),
+                                              vmafgpu__twofold_of(z.high * rest, 0));
+    t = vmafgpu__twofold_sum(vmafgpu__twofold_of(0.008333333333333333, 1.1564823173178714e-19),
+                             vmafgpu__twofold_product(z, t));
+    t = vmafgpu__twofold_sum(vmafgpu__twofold_of(-0.16666666666666666, -9.25185853854297e-18),
+                             vmafgpu__twofold_product(z, t));
+    return vmafgpu__twofold_sum(r, vmafgpu__twofold_product(vmafgpu__twofold_product(r, z), t));
+}
+
+static vmafgpu__twofold vmafgpu__cosine_of(vmafgpu__twofold z) {
+    static const double terms[] = { 4.110317623312165e-19,   -1.5619206968586225e-16, 4.779477332387385e-14,
+                                    -1.1470745597729725e-11, 2.08767569878681e-09,    -2.755731922398589e-07,
+                                    2.48015873015873e-05 };
+    double rest = 0;
+    for (int i = 0; i < (int)(sizeof terms / sizeof *terms); i++)
+        rest = rest * z.high + terms[i];
+    vmafgpu__twofold t = vmafgpu__twofold_sum(vmafgpu__twofold_of(-0.001388888888888889, 5.300543954373577e-20),
+                                              vmafgpu__twofold_of(z.high * rest, 0));
+    t = vmafgpu__twofold_sum(vmafgpu__twofold_of(0.041666666666666664, 2.3129646346357427e-18),
+                             vmafgpu__twofold_product(z, t));
+    const vmafgpu__twofold half =
+        vmafgpu__twofold_sum(vmafgpu__twofold_of(1, 0), vmafgpu__twofold_of(-0.5 * z.high, -0.5 * z.low));
+    return vmafgpu__twofold_sum(half, vmafgpu__twofold_product(vmafgpu__twofold_product(z, z), t));
+}
+
+/* Sine of x + quarters * pi/2, for |x| < 2^20. */
+static VMAFGPU__NOINLINE double vmafgpu__sine(double x, int quarters) {
+    const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
+    if (!(fabs(x) < 1048576))
+        return (double)NAN;
+    const double turns = (x * 0.6366197723675814 + magic) - magic;
+    /* pi/2 in three parts, of which the first two have 33 bits, so that the products are exact */
+    vmafgpu__twofold r = vmafgpu__sum_of(x - turns * 1.5707963267341256, turns * -6.077100506303966e-11);
+    r = vmafgpu__sum_of(r.high, r.low - turns * 2.0222662487959506e-21);
+    quarters += (int)turns;
+    const vmafgpu__twofold z = vmafgpu__twofold_product(r, r);
+    const double sine = quarters & 1 ? vmafgpu__cosine_of(z).high : vmafgpu__sine_of(r, z).high;
+    return quarters & 2 ? -sine : sine;
+}
+
+static VMAFGPU__UNUSED double vmafgpu__sin(double x) {
+    return vmafgpu__sine(x, 0);
+}
+
+static VMAFGPU__UNUSED double vmafgpu__cos(double x) {
+    return vmafgpu__sine(x, 1);
+}
+
+/* Angle of the direction (x, y), for finite numbers of the range of float that are not both 0. */
+static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__atan2(double y, double x) {
+    static const double terms[] = { .0028662257, -.0161657367, .0429096138, -.0752896400,
+                                    .1065626393, -.1420889944, .1999355085, -.3333314528 };
+    const double above = fabs(y), beside = fabs(x), less = above < beside ? above : beside,
+                 more = above < beside ? beside : above, t = less / more, u = t * t;
+    double guess = 0; /* atan(t) with an error of 2^-25 (Abramowitz and Stegun, 4.4.49) */
+    for (int i = 0; i < (int)(sizeof terms / sizeof *terms); i++)
+        guess = (guess + terms[i]) * u;
+    guess = t + t * guess;
+    /* Turns the direction back by this angle. */
+    const vmafgpu__twofold r = vmafgpu__twofold_of(guess, 0), z = vmafgpu__twofold_product(r, r);
+    const vmafgpu__twofold sine = vmafgpu__sine_of(r, z), cosine = vmafgpu__cosine_of(z);
+    const vmafgpu__twofold up = vmafgpu__twofold_product(vmafgpu__twofold_of(less, 0), cosine),
+                           down = vmafgpu__twofold_product(vmafgpu__twofold_of(more, 0), sine);
+    const double tangent = ((up.high - down.high) + (up.low - down.low)) / (more * cosine.high + less * sine.high);
+    vmafgpu__twofold angle = vmafgpu__sum_of(guess, tangent - tangent * tangent * tangent / 3);
+    if (above > beside)
+        angle = vmafgpu__twofold_sum(vmafgpu__twofold_of(1.5707963267948966, 6.123233995736766e-17),
+                                     vmafgpu__twofold_of(-angle.high, -angle.low));
+    if (x < 0)
+        angle = vmafgpu__twofold_sum(vmafgpu__twofold_of(3.141592653589793, 1.2246467991473532e-16),
+                                     vmafgpu__twofold_of(-angle.high, -angle.low));
+    return vmafgpu__bits_of(y) >> 63 ? -angle.high : angle.high;
+}
+
+/* ================================================================================================
  * >>context                                      types of the engine
  * ================================================================================================ */
 enum {
@@ -3170,6 +3740,7 @@ struct vmafgpu {
     int wants_every_pair; /* 1 if even pairs that config.subsample skips are computed */
 
     vmafgpu__plan plan;
+    const vmafgpu__maths *maths;
     const vmafgpu__backend_table *backend;
     vmafgpu__cpu *cpu;
     vmafgpu__gpu *gpu;
@@ -5202,7 +5773,8 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
 }
 
 /* Returns the score before transform and clip. x: scratch memory for the feature vector. */
-static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, const int *columns, double *x) {
+static double vmafgpu__svm_score(const vmafgpu_svm *svm, const vmafgpu__maths *maths, const double *row,
+                                 const int *columns, double *x) {
     double sum = 0;
     int i, k;
 
@@ -5225,7 +5797,7 @@ static double vmafgpu__svm_score(const vmafgpu_svm *svm, const double *row, cons
 
             distance += d * d;
         }
-        sum += svm->sv_coefs[k] * exp(-svm->gamma * distance);
+        sum += svm->sv_coefs[k] * maths->exp(-svm->gamma * distance);
     }
     sum -= svm->rho;
     return svm->rescale ? (sum - svm->intercepts[0]) / svm->slopes[0] : sum;
@@ -5326,13 +5898,14 @@ static void vmafgpu__bootstrap(const vmafgpu_svm *svm, int disable_clip, vmafgpu
 
 /* Predicts the scores of one frame. columns: for each SVM in order, the indices of its features in `row`. scratch:
  * memory for vmafgpu__model_scratch(m) doubles. out: receives vmafgpu__model_outputs(m) doubles. */
-static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vmafgpu__transform transform,
-                                   const double *row, const int *columns, double *scratch, double *out) {
+static void vmafgpu__model_predict(const vmafgpu_model *m, const vmafgpu__maths *maths, int disable_clip,
+                                   vmafgpu__transform transform, const double *row, const int *columns, double *scratch,
+                                   double *out) {
     double *x = scratch + (m->svm_count - 1);
     int i;
 
     for (i = 0; i < m->svm_count; i++) {
-        double raw = vmafgpu__svm_score(&m->svms[i], row, columns, x);
+        double raw = vmafgpu__svm_score(&m->svms[i], maths, row, columns, x);
 
         out[i] = vmafgpu__svm_finish(&m->svms[i], disable_clip, transform, raw);
         if (i > 0)
@@ -6147,15 +6720,6 @@ static void vmafgpu__thread_join(vmafgpu__thread t) {
     WaitForSingleObject(t, 0xffffffffu);
     CloseHandle(t);
 }
-/* In MinGW, exp() and other functions use the x87 unit with the precision setting of the calling thread: 64 bits in the
- * first thread, 53 bits in threads that Windows starts. Setting the same control word in all threads makes the results
- * independent of the thread. */
-static void vmafgpu__thread_begin(void) {
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
-    const unsigned short as_in_the_first = 0x37f;
-    __asm__ volatile("fldcw %0" : : "m"(as_in_the_first));
-#endif
-}
 #else
 typedef pthread_mutex_t vmafgpu__lock;
 typedef pthread_cond_t vmafgpu__signal;
@@ -6174,9 +6738,6 @@ static void vmafgpu__lock_take(vmafgpu__lock *l) {
 static void vmafgpu__lock_give(vmafgpu__lock *l) {
     pthread_mutex_unlock(l);
 }
-static void vmafgpu__thread_begin(void) {
-}
-
 static int vmafgpu__signal_open(vmafgpu__signal *s) {
     return pthread_cond_init(s, NULL) == 0;
 }
@@ -6320,7 +6881,6 @@ static void vmafgpu__threads_work(vmafgpu__threads *t) {
 static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     vmafgpu__threads *t = (vmafgpu__threads *)arg;
     int seen = 0;
-    vmafgpu__thread_begin();
     for (;;) {
         for (int i = 0; i < VMAFGPU__LOOKS && vmafgpu__atomic_get(&t->round) == seen; i++)
             vmafgpu__look_again(i);
@@ -6482,9 +7042,10 @@ static float vmafgpu__csf_watson(int scale, int diagonal, double view_dist, int 
     static const float g[2] = { 1.0f, 0.534f };
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
-    const float u = (float)log10(pow(2.0, scale + 1) * (double)f0 * (double)g[diagonal] / (double)r);
+    const float u = (float)vmafgpu__log10((double)(2 << scale) * (double)f0 * (double)g[diagonal] / (double)r);
     const float exponent = k * u * u;
-    const float q = (float)(2.0 * (double)a * pow(10.0, (double)exponent) / (double)amplitude[diagonal][scale]);
+    const float q =
+        (float)(2.0 * (double)a * vmafgpu__pow(10.0, (double)exponent) / (double)amplitude[diagonal][scale]);
     return 1.0f / q;
 }
 
@@ -6503,18 +7064,20 @@ static float vmafgpu__csf_barten(int scale, double view_dist, int display_height
     static const float beta[4] = { 0.028f, 0.37f, 37.0f, 360.0f };
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
-    const float frequency = (float)((double)r / pow(2.0, scale + 1));
-    const float x0 = (float)log10(20.0), x1 = (float)log10(150.0), x = (float)log10(100.0);
+    const float frequency = (float)((double)r / (double)(2 << scale));
+    const float x0 = (float)vmafgpu__log10(20.0), x1 = (float)vmafgpu__log10(150.0), x = (float)vmafgpu__log10(100.0);
     float p[4], mtf = 0;
     for (int i = 0; i < 4; i++)
         p[i] = parameters[0][i] + (parameters[1][i] - parameters[0][i]) / (x1 - x0) * (x - x0);
-    const float a = (float)(1.0 + pow((double)(p[0] * frequency), (double)p[1]));
-    const float b = (float)(1.0 / pow(1 - exp(-pow((double)(frequency / 7), 2.0)), (double)p[2]));
-    const float neural = (float)((double)p[3] / pow((double)(a * b), 0.5));
+    const float a = (float)(1.0 + vmafgpu__pow((double)(p[0] * frequency), (double)p[1]));
+    const float b =
+        (float)(1.0 / vmafgpu__pow(1 - vmafgpu__exp(-vmafgpu__pow((double)(frequency / 7), 2.0)), (double)p[2]));
+    const float neural = (float)((double)p[3] / vmafgpu__pow((double)(a * b), 0.5));
     for (int i = 0; i < 4; i++)
-        mtf = (float)((double)mtf + (double)alpha[i] * exp((double)(-beta[i] * frequency)));
+        mtf = (float)((double)mtf + (double)alpha[i] * vmafgpu__exp((double)(-beta[i] * frequency)));
     const float rod_cone =
-        (float)((double)30.162f * pow(pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
+        (float)((double)30.162f *
+                vmafgpu__pow(vmafgpu__pow((double)(4.0627f / 100.0f), (double)1.6596f) + 1, -(double)0.2712f));
     return (float)((double)(neural * mtf * rod_cone) * weight);
 }
 
@@ -6543,7 +7106,7 @@ static void vmafgpu__speed_gaussian(int reach, float sigma, float *taps) {
     const float peak = (float)(1 / (width * sqrt(2 * 3.14159265358979323846)));
     float sum = 0;
     for (int i = -reach; i <= reach; i++) {
-        const float value = (float)exp(-0.5 * i / width * i / width);
+        const float value = (float)vmafgpu__exp(-0.5 * i / width * i / width);
         taps[i + reach] = value / peak;
         sum += taps[i + reach];
     }
@@ -6580,7 +7143,7 @@ static float vmafgpu__speed_lanczos(float t) {
     const double x = (double)t, pi = 3.14159265358979323846;
     if (t == 0 || t <= -4 || t >= 4)
         return t == 0 ? 1.0f : 0.0f;
-    return (float)(4 * sin(pi * x) * sin(pi * x / 4) / (pi * pi * x * x));
+    return (float)(4 * vmafgpu__sin(pi * x) * vmafgpu__sin(pi * x / 4) / (pi * pi * x * x));
 }
 
 /* Computes the sources of new sample i, if one dimension is resized from `size` to `count` samples. */
@@ -7061,22 +7624,21 @@ static vmafgpu__colour_plane vmafgpu__plan_colour(const vmafgpu_config *c, int p
 }
 
 /* Applies the transfer function to linear light in the range 0 to 1. */
-static double vmafgpu__encode_light(vmafgpu_transfer transfer, double v) {
+static double vmafgpu__encode_light(const vmafgpu__maths *maths, vmafgpu_transfer transfer, double v) {
     if (transfer == VMAFGPU_TRANSFER_SRGB)
-        return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+        return v <= 0.0031308 ? 12.92 * v : 1.055 * maths->pow(v, 1 / 2.4) - 0.055;
     if (transfer == VMAFGPU_TRANSFER_BT709)
-        return v < 0.018053968510807 ? 4.5 * v : 1.09929682680944 * pow(v, 0.45) - 0.09929682680944;
-    const double y = pow(v * 80 / 10000, 1305 / 8192.0);
-    return pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
+        return v < 0.018053968510807 ? 4.5 * v : 1.09929682680944 * maths->pow(v, 0.45) - 0.09929682680944;
+    const double y = maths->pow(v * 80 / 10000, 1305 / 8192.0);
+    return maths->pow((107 / 128.0 + 2413 / 128.0 * y) / (1 + 2392 / 128.0 * y), 2523 / 32.0);
 }
 
-/* Fills the transfer table. All values are so far from rounding boundaries that the entries are the same with any
- * libm. */
-static void vmafgpu__fill_transfer(vmafgpu_transfer transfer, uint16_t *table) {
+/* Fills the transfer table. */
+static void vmafgpu__fill_transfer(const vmafgpu__maths *maths, vmafgpu_transfer transfer, uint16_t *table) {
     for (int half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
         const int exponent = half >> 10, mantissa = half & 1023;
         const double light = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
-        const double e = half == VMAFGPU__TRANSFER_ENTRIES - 1 ? 1 : vmafgpu__encode_light(transfer, light);
+        const double e = half == VMAFGPU__TRANSFER_ENTRIES - 1 ? 1 : vmafgpu__encode_light(maths, transfer, light);
         table[half] = (uint16_t)(e >= 1 ? 65535 : floor(e * 65535 + 0.5));
     }
 }
@@ -7116,7 +7678,7 @@ static vmafgpu_result vmafgpu__colours_open(vmafgpu *v) {
             p->coefficient[2] = form->is_reversed ? first : p->coefficient[2];
         }
     if (c->colour.transfer)
-        vmafgpu__fill_transfer(c->colour.transfer, colours->transfer);
+        vmafgpu__fill_transfer(v->maths, c->colour.transfer, colours->transfer);
     return VMAFGPU_OK;
 }
 
@@ -7636,23 +8198,6 @@ VMAFGPU__FN int vmafgpu__vif_square_shift(int scale, int bit_depth) {
     return scale ? 16 : 2 * (bit_depth - 8);
 }
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535. As in libvmaf, log2(m) is rounded to float first.
- * The result is floor(2048 * log2(m) + 1/2 + 2^-10). The code computes where this function steps from one value to the
- * next. These positions are so far from integers that any libm gives the same table. Only the host computes the table;
- * devices receive a copy. */
-#ifndef VMAFGPU_KERNELS
-static VMAFGPU__UNUSED void vmafgpu__log_table(uint16_t *table) {
-    int m = 32768;
-    for (int level = 30720; level <= 32768; level++) {
-        const double step = exp2(((double)level + 1.0 - 0.5 - 0.0009765625) / 2048.0);
-        while (m < 65536 && (double)m < step) {
-            table[m - 32768] = (uint16_t)level;
-            m++;
-        }
-    }
-}
-#endif
-
 /* Returns 2048 * log2(v) from the table, for v >= 2^15. Only the highest 16 significant bits of v are used. */
 VMAFGPU__FN int vmafgpu__log2_2048(uint32_t v, const uint16_t *table) {
     const int k = vmafgpu__bit_length(v) - 16;
@@ -7770,6 +8315,20 @@ typedef struct vmafgpu__vif_launch {
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
 /* ---- on the CPU ---- */
+
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
+ * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps. Only the host
+ * computes it; other devices receive a copy. */
+static VMAFGPU__UNUSED void vmafgpu__log_table(const vmafgpu__maths *maths, uint16_t *table) {
+    int m = 32768;
+    for (int level = 30720; level <= 32768; level++) {
+        const double step = maths->pow(2, ((double)level + 1.0 - 0.5 - 0.0009765625) / 2048.0);
+        while (m < 65536 && (double)m < step) {
+            table[m - 32768] = (uint16_t)level;
+            m++;
+        }
+    }
+}
 
 VMAFGPU__COLD
 
@@ -8172,7 +8731,7 @@ static void vmafgpu__vif_cpu_add(const vmafgpu *v, vmafgpu__sums *to, const vmaf
 
 static vmafgpu_result vmafgpu__vif_cpu_open(vmafgpu *v) {
     if (v->cpu->functions->vif->log_entries)
-        vmafgpu__log_table(v->cpu->log_table);
+        vmafgpu__log_table(v->maths, v->cpu->log_table);
     return VMAFGPU_OK;
 }
 
@@ -9383,9 +9942,9 @@ typedef char
 
 /* Writes one byte per logarithm: the difference between the logarithm and what the kernels compute for it. Uses
  * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
-static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
+static void vmafgpu__vif_log_bytes(const vmafgpu__maths *maths, unsigned char *bytes) {
     uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
-    vmafgpu__log_table(table);
+    vmafgpu__log_table(maths, table);
     for (int i = 0; i < VMAFGPU__VIF_LOG_TABLE; i++)
         bytes[i] = (unsigned char)(table[i] - 30720 - (i >> 4));
 }
@@ -9393,7 +9952,7 @@ static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
 static size_t vmafgpu__gpu_vif_tables(const vmafgpu__launch_context *context, unsigned char *out) {
     if (out) {
         uint32_t *matrices = (uint32_t *)(void *)(out + VMAFGPU__VIF_FRAGMENTS_AT);
-        vmafgpu__vif_log_bytes(out);
+        vmafgpu__vif_log_bytes(context->v->maths, out);
         if (context->form == VMAFGPU__FORM_MATRIX_16)
             vmafgpu__vif_16_matrices(matrices, context->lanes);
         else
@@ -10635,7 +11194,7 @@ static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int di
             vmafgpu__csf_limit(s, diagonal) / (double)vmafgpu__csf_barten(s, view_dist, display_height, 1);
         largest = weight < largest ? weight : largest;
     }
-    const double digit = pow(10.0, floor(log10(largest)) - 1);
+    const double digit = vmafgpu__pow(10.0, floor(vmafgpu__log10(largest)) - 1);
     return floor(largest * 0.9999 / digit) * digit;
 }
 
@@ -10697,7 +11256,8 @@ static vmafgpu_result vmafgpu__adm_plan(vmafgpu *v, vmafgpu__extractor *e) {
 /* ---- from sums to columns ---- */
 
 static float vmafgpu__root3(float x) {
-    return powf(x, 1.0f / 3.0f);
+    return x < 0 ? (float)vmafgpu__double_of(VMAFGPU__INVALID)
+                 : vmafgpu__powf(x, 1.0f / 3.0f, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
 static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
@@ -10715,15 +11275,15 @@ static float vmafgpu__adm_pool_masked(const vmafgpu__adm_geometry *g, int scale,
     return term[0] + term[1] + term[2];
 }
 
-static float vmafgpu__adm_pool_denominator(const vmafgpu__adm_geometry *g, int scale, const int64_t *sums,
-                                           const float *csf, double noise_weight) {
+static float vmafgpu__adm_pool_denominator(const vmafgpu__maths *maths, const vmafgpu__adm_geometry *g, int scale,
+                                           const int64_t *sums, const float *csf, double noise_weight) {
     static const int exponent[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     const double area = (double)((g->w - 2 * g->left) * (g->h - 2 * g->top));
     const float noise = vmafgpu__root3((float)(area * noise_weight));
     float term[VMAFGPU__BANDS];
     for (int b = 0; b < VMAFGPU__BANDS; b++) {
         const double mean = (double)sums[b] / ldexp(1.0, exponent[scale] - g->den_shift - g->den_row_shift);
-        term[b] = vmafgpu__root3((float)(mean * pow((double)csf[b == 2], 3.0))) + noise;
+        term[b] = vmafgpu__root3((float)(mean * maths->pow((double)csf[b == 2], 3.0))) + noise;
     }
     return term[0] + term[1] + term[2];
 }
@@ -10739,7 +11299,7 @@ static void vmafgpu__adm_finish(const vmafgpu *v, const vmafgpu__extractor *e, c
         float n = 0, i = 0, d = (float)1e-10;
         if (s > 0 || e->option[VMAFGPU__ADM_SKIP_SCALE0] == 0) {
             n = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].numerator[e->variant], noise_weight);
-            d = vmafgpu__adm_pool_denominator(&g, s, sums->adm[s].denominator, e->csf[s], noise_weight);
+            d = vmafgpu__adm_pool_denominator(v->maths, &g, s, sums->adm[s].denominator, e->csf[s], noise_weight);
             if (e->option[VMAFGPU__ADM_SKIP_AIM] == 0)
                 i = vmafgpu__adm_pool_masked(&g, s, sums->adm[s].impairment[e->variant], 0);
         }
@@ -12789,12 +13349,12 @@ static double vmafgpu__cambi_luminance(int sample, int is_pq) {
     const double signal = (double)(clamped - 64) / 876;
     if (is_pq) {
         const double c1 = 0.8359375, c2 = 18.8515625, c3 = 18.6875;
-        const double p = pow(signal, 1.0 / 78.84375), num = p - c1 > 0 ? p - c1 : 0;
-        return 10000 * pow(num / (c2 - c3 * p), 1.0 / 0.1593017578125);
+        const double p = vmafgpu__pow(signal, 1.0 / 78.84375), num = p - c1 > 0 ? p - c1 : 0;
+        return 10000 * vmafgpu__pow(num / (c2 - c3 * p), 1.0 / 0.1593017578125);
     }
-    const double gamma = 2.4, white = pow(300.0, 1.0 / gamma), black = pow(0.01, 1.0 / gamma);
+    const double gamma = 2.4, white = vmafgpu__pow(300.0, 1.0 / gamma), black = vmafgpu__pow(0.01, 1.0 / gamma);
     const double lift = signal + black / (white - black);
-    return pow(white - black, gamma) * pow(lift > 0 ? lift : 0, gamma);
+    return vmafgpu__pow(white - black, gamma) * vmafgpu__pow(lift > 0 ? lift : 0, gamma);
 }
 
 static int vmafgpu__cambi_is_visible(int sample, int difference, double threshold, int is_pq) {
@@ -14893,7 +15453,8 @@ static void vmafgpu__speed_resolve(const vmafgpu__extractor *e, int width, int h
     vmafgpu__speed_gaussian(x->local_reach, (float)(2 * x->local_reach + 1) / 5.0f, x->local_taps);
     x->noise = (float)e->option[VMAFGPU__SPEED_NOISE];
     x->base =
-        (float)((int)VMAFGPU__SPEED_SIDE * (log2((double)((1 + least_noise) * x->noise)) + vmafgpu__speed_log_2_pi_e));
+        (float)((int)VMAFGPU__SPEED_SIDE * (vmafgpu__log2((double)((1 + least_noise) * x->noise), vmafgpu__log2_table) +
+                                            vmafgpu__speed_log_2_pi_e));
     x->weighting = weighting;
 }
 
@@ -17076,8 +17637,9 @@ static void vmafgpu__psnr_finish(const vmafgpu *v, const vmafgpu__extractor *e, 
         const double count = (double)((uint64_t)vmafgpu__plane_width(&v->config, plane) *
                                       (uint64_t)vmafgpu__plane_height(&v->config, plane));
         const double mse = (double)vmafgpu__values(v, e)[plane].whole / count;
-        const double max = min_sse != 0 ? ceil(10. * log10(square / (min_sse / count))) : 6 * v->config.bit_depth + 12;
-        const double psnr = 10. * log10(square / (mse > 1e-16 ? mse : 1e-16));
+        const double max =
+            min_sse != 0 ? ceil(10. * v->maths->log10(square / (min_sse / count))) : 6 * v->config.bit_depth + 12;
+        const double psnr = 10. * v->maths->log10(square / (mse > 1e-16 ? mse : 1e-16));
         *out++ = psnr < max ? psnr : max;
         if (e->option[VMAFGPU__PSNR_MSE] != 0)
             *out++ = mse;
@@ -17104,8 +17666,9 @@ static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor
     const uint64_t count = !wanted ? 0
                                    : e->whole_clip.pairs * (uint64_t)vmafgpu__plane_width(&v->config, plane) *
                                          (uint64_t)vmafgpu__plane_height(&v->config, plane);
-    const double cap = ceil(10. * log10((double)((uint64_t)square * count * 2)));
-    const double value = 10. * (log10(square) + log10((double)count) - log10((double)e->whole_clip.sum[plane]));
+    const double cap = ceil(10. * v->maths->log10((double)((uint64_t)square * count * 2)));
+    const double value = 10. * (v->maths->log10(square) + v->maths->log10((double)count) -
+                                v->maths->log10((double)e->whole_clip.sum[plane]));
     return value < cap ? value : cap;
 }
 
@@ -17355,7 +17918,7 @@ static void vmafgpu__float_psnr_finish(const vmafgpu *v, const vmafgpu__extracto
     const int b = v->config.bit_depth;
     const double noise = vmafgpu__values(v, e)[0].real / (double)((int64_t)v->config.width * v->config.height);
     const double peak = 256.0 - (double)vmafgpu__float_unit(&v->config), max = 6 * b + 12;
-    const double psnr = 10 * log10(peak * peak / (noise > 1e-10 ? noise : 1e-10));
+    const double psnr = 10 * v->maths->log10(peak * peak / (noise > 1e-10 ? noise : 1e-10));
     (void)sums, (void)position;
     *out = psnr < max ? psnr : max;
 }
@@ -18297,8 +18860,8 @@ static vmafgpu_result vmafgpu__ssim_measure_pair(vmafgpu *v, const vmafgpu__extr
 static double vmafgpu__ssim_in_db(const vmafgpu *v, const vmafgpu__extractor *e, double score) {
     const uint32_t peak = (1u << v->config.bit_depth) - 1,
                    count = (uint32_t)v->config.width * (uint32_t)v->config.height;
-    const double clip = ceil(10. * log10((double)(peak * peak) / (0.5 / (double)count)));
-    const double value = e->option[VMAFGPU__SSIM_DB] != 0 ? -10. * log10(1 - score) : score;
+    const double clip = ceil(10. * v->maths->log10((double)(peak * peak) / (0.5 / (double)count)));
+    const double value = e->option[VMAFGPU__SSIM_DB] != 0 ? -10. * v->maths->log10(1 - score) : score;
     if (e->option[VMAFGPU__SSIM_DB] == 0)
         return score;
     return value < (e->option[VMAFGPU__SSIM_CLIP_DB] != 0 ? clip : (double)INFINITY) ? value
@@ -18322,8 +18885,9 @@ static void vmafgpu__ms_ssim_finish(const vmafgpu *v, const vmafgpu__extractor *
     (void)sums, (void)position;
     for (int k = 0; k < VMAFGPU__SSIM_SCALES; k++) {
         const vmafgpu__value *lcs = vmafgpu__values(v, e) + 3 * k;
-        const double weight = (double)weights[k], l = k == VMAFGPU__SSIM_SCALES - 1 ? pow(lcs[0].real, weight) : 1.0;
-        total *= l * pow(lcs[1].real, weight) * pow(lcs[2].real, weight);
+        const double weight = (double)weights[k],
+                     l = k == VMAFGPU__SSIM_SCALES - 1 ? v->maths->pow(lcs[0].real, weight) : 1.0;
+        total *= l * v->maths->pow(lcs[1].real, weight) * v->maths->pow(lcs[2].real, weight);
         for (int i = 0; i < 3 && e->option[VMAFGPU__SSIM_LCS] != 0; i++)
             out[1 + i * VMAFGPU__SSIM_SCALES + k] = lcs[i].real;
     }
@@ -19299,8 +19863,8 @@ static void vmafgpu__psnr_hvs_finish(const vmafgpu *v, const vmafgpu__extractor 
     (void)v;
     (void)sums, (void)position;
     for (int i = 0; i < 3; i++)
-        *out++ = 10 * (-1 * log10(plane[i].real));
-    *out = 10 * (-1 * log10(plane[0].real * .8 + .1 * (plane[1].real + plane[2].real)));
+        *out++ = 10 * (-1 * v->maths->log10(plane[i].real));
+    *out = 10 * (-1 * v->maths->log10(plane[0].real * .8 + .1 * (plane[1].real + plane[2].real)));
 }
 
 static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
@@ -19853,10 +20417,10 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
-    float frequency = (float)((double)r / pow(2.0, scale + 1));
+    float frequency = (float)((double)r / (double)(2 << scale));
     if (diagonal)
         frequency = (float)((double)frequency / 0.7);
-    return (float)((0.31 + 0.69 * (double)frequency) * exp(-0.29 * (double)frequency));
+    return (float)((0.31 + 0.69 * (double)frequency) * vmafgpu__exp(-0.29 * (double)frequency));
 }
 
 /* Computes contrast sensitivities. Rejects pictures smaller than 17x17: they would have bands of one row or column, for
@@ -20880,8 +21444,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
  * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
- * So if the functions of two C libraries differ in the last bit, the result rarely changes. The exception is powf(),
- * which is implemented here.
+ * So the last bit of the result of a function rarely matters. powf() is the exception.
  *
  * The chroma sample of a pixel is chosen as in libvmaf. With 4:2:0, it is the nearest sample. With 4:2:2, pixel (x, y)
  * uses sample x of row y / 2, even if x is beyond the end of the row. In libvmaf, rows are padded with zeros to a
@@ -20903,9 +21466,9 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 /* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
  *
- * The functions of the C library are approximated with relative errors below 2^-44. As in the formula, results are
+ * exp, pow, sin, cos and atan2 are approximated with relative errors below 2^-44. As in the formula, results are
  * rounded to float. If a relative error of 2^-42 could change the float, the pixel is uncertain and is recomputed with
- * the C library. All instruction sets and GPUs share this code. */
+ * >>functions. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -21237,25 +21800,27 @@ static vmafgpu__ciede_scale vmafgpu__ciede_scale_of(int bit_depth) {
     return scale;
 }
 
-static double vmafgpu__ciede_linear(double c) {
-    return c > 10. / 255. ? pow((c + 0.055) * (1.0 / 1.055), 2.4) : c * (1.0 / 12.92);
+static double vmafgpu__ciede_linear(const vmafgpu__maths *maths, double c) {
+    return c > 10. / 255. ? maths->pow((c + 0.055) * (1.0 / 1.055), 2.4) : c * (1.0 / 12.92);
 }
 
-static float vmafgpu__ciede_root(double c) {
-    return (float)(c > 216.0 / 24389.0 ? pow(c, 1.0 / 3.0) : (24389.0 / 27.0 * c + 16.0) * (1.0 / 116.0));
+static float vmafgpu__ciede_root(const vmafgpu__maths *maths, double c) {
+    return (float)(c > 216.0 / 24389.0 ? maths->pow(c, 1.0 / 3.0) : (24389.0 / 27.0 * c + 16.0) * (1.0 / 116.0));
 }
 
-static void vmafgpu__ciede_lab(const vmafgpu__ciede_scale *scale, int luma, int cb, int cr, float lab[3]) {
+static void vmafgpu__ciede_lab(const vmafgpu__maths *maths, const vmafgpu__ciede_scale *scale, int luma, int cb, int cr,
+                               float lab[3]) {
     const double y = (luma - scale->black) * scale->y, u = (cb - scale->grey) * scale->c,
                  v = (cr - scale->grey) * scale->c;
-    const double r = vmafgpu__ciede_linear(y + 1.28033 * v);
-    const double g = vmafgpu__ciede_linear((y - 0.21482 * u) - 0.38059 * v);
-    const double b = vmafgpu__ciede_linear(y + 2.12798 * u);
-    const double fx = vmafgpu__ciede_root(((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) *
-                                          (1.0 / 0.95047));
-    const double fy = vmafgpu__ciede_root((r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958);
+    const double r = vmafgpu__ciede_linear(maths, y + 1.28033 * v);
+    const double g = vmafgpu__ciede_linear(maths, (y - 0.21482 * u) - 0.38059 * v);
+    const double b = vmafgpu__ciede_linear(maths, y + 2.12798 * u);
+    const double fx = vmafgpu__ciede_root(
+        maths, ((r * 0.4124564390896921 + g * 0.357576077643909) + b * 0.18043748326639894) * (1.0 / 0.95047));
+    const double fy =
+        vmafgpu__ciede_root(maths, (r * 0.21267285140562248 + g * 0.715152155287818) + b * 0.07217499330655958);
     const double fz = vmafgpu__ciede_root(
-        ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883));
+        maths, ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883));
     lab[0] = (float)(116.0 * fy - 16.0);
     lab[1] = (float)(500.0 * (fx - fy));
     lab[2] = (float)(200.0 * (fy - fz));
@@ -21268,15 +21833,15 @@ static float vmafgpu__ciede_length(float a, float b) {
 static float vmafgpu__ciede_hue(float b, float a) {
     if (a == 0 && b == 0)
         return 0;
-    const float hue = (float)atan2((double)b, (double)a);
+    const float hue = (float)vmafgpu__atan2((double)b, (double)a);
     return hue < 0 ? (float)(hue + 2. * VMAFGPU__CIEDE_PI) : hue;
 }
 
-static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
+static float vmafgpu__ciede_difference(const vmafgpu__maths *maths, const float p[3], const float q[3]) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float light = q[0] - p[0], mean = (p[0] + q[0]) / 2;
     const float c1 = vmafgpu__ciede_length(p[1], p[2]), c2 = vmafgpu__ciede_length(q[1], q[2]), c = (c1 + c2) / 2;
-    const double c7 = pow((double)c, 7.0), g = 1 - sqrt(c7 / (c7 + 6103515625.0));
+    const double c7 = maths->pow((double)c, 7.0), g = 1 - sqrt(c7 / (c7 + 6103515625.0));
     const float a1 = (float)(p[1] + p[1] / 2 * g), a2 = (float)(q[1] + q[1] / 2 * g);
     const float k1 = vmafgpu__ciede_length(a1, p[2]), k2 = vmafgpu__ciede_length(a2, q[2]), k = (k1 + k2) / 2,
                 chroma = k2 - k1;
@@ -21286,15 +21851,15 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
     const float h1 = vmafgpu__ciede_hue(p[2], a1), h2 = vmafgpu__ciede_hue(q[2], a2), turn = h2 - h1, sum = h1 + h2;
     const int is_far = fabsf(h1 - h2) > pi;
     const float dh = c1 == 0 || c2 == 0 ? 0 : !is_far ? turn : (float)(h2 <= h1 ? turn + 2. * pi : turn - 2. * pi);
-    const float hue = (float)((2.0 * sqrt((double)(k1 * k2))) * sin((double)dh / 2.0));
+    const float hue = (float)((2.0 * sqrt((double)(k1 * k2))) * vmafgpu__sin((double)dh / 2.0));
     const float h = (float)((is_far ? sum + 2.0 * pi : (double)sum) / 2.0);
-    const float t = (float)(1.0 - 0.17 * cos(h - pi / 6.0) + 0.24 * cos(2.0 * h) + 0.32 * cos(3.0 * h + pi / 30.0) -
-                            0.20 * cos(4.0 * h - 7.0 * pi / 20.0));
+    const float t = (float)(1.0 - 0.17 * vmafgpu__cos(h - pi / 6.0) + 0.24 * vmafgpu__cos(2.0 * h) +
+                            0.32 * vmafgpu__cos(3.0 * h + pi / 30.0) - 0.20 * vmafgpu__cos(4.0 * h - 7.0 * pi / 20.0));
     const float sh = (float)(1.0 + (0.015 * k) * t);
     const float degrees = (float)(h * (180.0 / pi)), z = (float)((degrees - 275.0) * (1.0 / 25.0)), z2 = z * z;
     const float k7 = vmafgpu__powf(k, 7, vmafgpu__powf_logs, vmafgpu__powf_roots), ratio = k7 / (k7 + 6103515648.f);
-    const float w60 = (float)(60.0 * exp(-(double)z2)), w = (float)(w60 * (pi / 180.0));
-    const float rt = (float)((-2.0 * sqrt((double)ratio)) * sin((double)w));
+    const float w60 = (float)(60.0 * maths->exp(-(double)z2)), w = (float)(w60 * (pi / 180.0));
+    const float rt = (float)((-2.0 * sqrt((double)ratio)) * vmafgpu__sin((double)w));
     const float lq = light / (0.65f * sl), cq = chroma / sc, hq = hue / (4.f * sh);
     const float mixed = rt * cq * hq;
     return (float)sqrt((((double)lq * lq + (double)cq * cq) + (double)hq * hq) + mixed);
@@ -21306,6 +21871,7 @@ static float vmafgpu__ciede_difference(const float p[3], const float q[3]) {
 typedef struct vmafgpu__ciede_row {
     const uint16_t *sample[2][3];
     int width;
+    const vmafgpu__maths *maths;
     vmafgpu__ciede_scale scale;
 } vmafgpu__ciede_row;
 
@@ -21314,11 +21880,12 @@ typedef struct vmafgpu__ciede_functions {
     void (*differences)(const vmafgpu__ciede_row *row, float *out);
 } vmafgpu__ciede_functions;
 
-static float vmafgpu__ciede_pixel(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], int x) {
+static float vmafgpu__ciede_pixel(const vmafgpu__maths *maths, const vmafgpu__ciede_scale *scale,
+                                  const uint16_t *const sample[2][3], int x) {
     float lab[2][3];
     for (int k = 0; k < 2; k++)
-        vmafgpu__ciede_lab(scale, sample[k][0][x], sample[k][1][x], sample[k][2][x], lab[k]);
-    return vmafgpu__ciede_difference(lab[0], lab[1]);
+        vmafgpu__ciede_lab(maths, scale, sample[k][0][x], sample[k][1][x], sample[k][2][x], lab[k]);
+    return vmafgpu__ciede_difference(maths, lab[0], lab[1]);
 }
 
 typedef struct vmafgpu__ciede_task {
@@ -21386,6 +21953,7 @@ static void vmafgpu__ciede_part(void *arg, int index) {
     vmafgpu__ciede_memory memory;
     vmafgpu__ciede_row row;
     row.width = c->width;
+    row.maths = t->v->maths;
     row.scale = vmafgpu__ciede_scale_of(c->bit_depth);
     (void)vmafgpu__ciede_layout(t->v, t->memory + (size_t)index * t->size, &memory);
     for (int i = 0; i < 6; i++)
@@ -21436,7 +22004,7 @@ static void vmafgpu__ciede_finish(const vmafgpu *v, const vmafgpu__extractor *e,
                                   int64_t position, double *out) {
     const double pixels = (double)((uint32_t)v->config.width * (uint32_t)v->config.height);
     (void)sums, (void)position;
-    *out = 45. - 20. * log10(vmafgpu__values(v, e)[0].real / pixels);
+    *out = 45. - 20. * v->maths->log10(vmafgpu__values(v, e)[0].real / pixels);
 }
 
 static const vmafgpu__measure vmafgpu__ciede_measure = {
@@ -21702,7 +22270,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_chunk(float (*VMAFGPU__RESTRICT lab
         out[l] = (float)x[l];
 }
 
-static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint16_t *const sample[2][3], float *out) {
+static void vmafgpu__ciede_at_once(const vmafgpu__ciede_row *row, const uint16_t *const sample[2][3], float *out) {
+    const vmafgpu__ciede_scale *scale = &row->scale;
     enum { N = VMAFGPU__CIEDE_LANES };
     float lab[2][3][N], uncertainty[N], all = 0;
     memset(uncertainty, 0, sizeof uncertainty);
@@ -21713,7 +22282,7 @@ static void vmafgpu__ciede_at_once(const vmafgpu__ciede_scale *scale, const uint
         all += uncertainty[l];
     for (int l = 0; l < N && all > 0; l++)
         if (uncertainty[l] > 0)
-            out[l] = vmafgpu__ciede_pixel(scale, sample, l);
+            out[l] = vmafgpu__ciede_pixel(row->maths, scale, sample, l);
 }
 
 VMAFGPU__INLINE int vmafgpu__ciede_count(const uint16_t *const sample[2][3], uint16_t *VMAFGPU__RESTRICT differs) {
@@ -21744,7 +22313,7 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
         };
         const int different = vmafgpu__ciede_count(sample, differs);
         if (different > N / 2) {
-            vmafgpu__ciede_at_once(&row->scale, sample, out + x);
+            vmafgpu__ciede_at_once(row, sample, out + x);
             continue;
         }
         memset(out + x, 0, N * sizeof *out);
@@ -21756,13 +22325,13 @@ static void vmafgpu__ciede_differences(const vmafgpu__ciede_row *row, float *out
             at[count++] = x + l;
             if (count < N)
                 continue;
-            vmafgpu__ciede_at_once(&row->scale, gathered, difference);
+            vmafgpu__ciede_at_once(row, gathered, difference);
             for (count = N; count > 0; count--)
                 out[at[count - 1]] = difference[count - 1];
         }
     }
     if (count)
-        vmafgpu__ciede_at_once(&row->scale, gathered, difference);
+        vmafgpu__ciede_at_once(row, gathered, difference);
     for (; count > 0; count--)
         out[at[count - 1]] = difference[count - 1];
 }
@@ -21856,14 +22425,15 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the C library. Returns whether its difference has changed. */
-static int vmafgpu__gpu_ciede_look(const vmafgpu__ciede_scale *scale, vmafgpu__value *entry) {
+/* Recomputes an entry of the list with the functions of the formula. Returns whether its difference has changed. */
+static int vmafgpu__gpu_ciede_look(const vmafgpu__maths *maths, const vmafgpu__ciede_scale *scale,
+                                   vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
     const uint16_t own[2][3] = { { (uint16_t)first, (uint16_t)(first >> 32), (uint16_t)second },
                                  { (uint16_t)(first >> 16), (uint16_t)(first >> 48), (uint16_t)(second >> 16) } };
     const uint16_t *const sample[2][3] = { { &own[0][0], &own[0][1], &own[0][2] },
                                            { &own[1][0], &own[1][1], &own[1][2] } };
-    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(scale, sample, 0));
+    const uint32_t bits = vmafgpu__float_bits(vmafgpu__ciede_pixel(maths, scale, sample, 0));
     entry[1].whole = (uint64_t)bits << 32 | (uint32_t)second;
     return bits != (uint32_t)(second >> 32);
 }
@@ -21881,7 +22451,7 @@ static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, 
     int differs = 0;
     (void)e;
     for (int64_t i = before; i < before + listed; i++)
-        differs |= vmafgpu__gpu_ciede_look(&scale, list + 2 * i);
+        differs |= vmafgpu__gpu_ciede_look(context->v->maths, &scale, list + 2 * i);
     if (!differs && count == listed)
         return 0;
     for (int64_t i = before; i < before + listed; i++) {
@@ -22135,9 +22705,9 @@ static void vmafgpu__float_ansnr_finish(const vmafgpu *v, const vmafgpu__extract
     const float signal = (float)vmafgpu__values(v, e)[0].real, noise = (float)vmafgpu__values(v, e)[1].real;
     const double max = 6 * b + 12, peak = 256 - 1.0 / (1 << (b - 8));
     const double most = peak * peak * v->config.width * v->config.height;
-    const double psnr = 10.0 * log10(most / ((double)noise > 1e-10 ? (double)noise : 1e-10));
+    const double psnr = 10.0 * v->maths->log10(most / ((double)noise > 1e-10 ? (double)noise : 1e-10));
     (void)sums, (void)position;
-    out[0] = noise == 0 ? max : 10.0 * log10((double)(signal / noise));
+    out[0] = noise == 0 ? max : 10.0 * v->maths->log10((double)(signal / noise));
     out[1] = psnr < max ? psnr : max;
 }
 
@@ -23907,6 +24477,15 @@ static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 #endif
     (void)mask;
     return &vmafgpu__functions_scalar;
+}
+
+static const vmafgpu__maths *vmafgpu__choose_maths(unsigned mask) {
+#ifdef VMAFGPU__ASKS_FOR_FMA
+    if (!(mask & vmafgpu__functions_avx2.mask_bit) && vmafgpu__has_level(VMAFGPU__AVX2))
+        return &vmafgpu__maths_with_fma;
+#endif
+    (void)mask;
+    return &vmafgpu__maths_of_target;
 }
 
 /* ---- the backend ---- */
@@ -28962,7 +29541,6 @@ static void vmafgpu__name_fleet(vmafgpu__fleet *f) {
 #ifndef VMAFGPU_NO_THREADS
 static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     vmafgpu__opening *o = (vmafgpu__opening *)arg;
-    vmafgpu__thread_begin();
     o->result = vmafgpu__open_gpu(o->context);
     vmafgpu__atomic_set(&o->is_over, 1);
     return 0;
@@ -29760,8 +30338,8 @@ static void vmafgpu__predict(const vmafgpu *v, double *scratch, double *row) {
         const vmafgpu__model_use *use = &v->models[i];
         const int outputs = vmafgpu__model_outputs(use->model);
         double *out = scratch;
-        vmafgpu__model_predict(use->model, use->disable_clip, (vmafgpu__transform)use->transform, row, use->inputs,
-                               out + outputs, out);
+        vmafgpu__model_predict(use->model, v->maths, use->disable_clip, (vmafgpu__transform)use->transform, row,
+                               use->inputs, out + outputs, out);
         row[use->column] = out[0];
         for (int k = 1; k < outputs; k++)
             row[use->more_columns + k - 1] = out[k];
@@ -30950,7 +31528,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     carver.base = base;
     carver.used = 0;
     vmafgpu__edits_layout(v, &carver, v->edits, NULL);
-    vmafgpu__log_table(v->edits->log_table);
+    vmafgpu__log_table(v->maths, v->edits->log_table);
     v->edits->or_words = vmafgpu__choose_level(v->config.cpumask)->or_words;
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
@@ -32935,6 +33513,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 /* Makes the plan and the columns. If has_size is 0, chooses a frame size that the features support. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
+    v->maths = vmafgpu__choose_maths(v->config.cpumask);
     if (!has_size) {
         v->config.width = 1920;
         v->config.height = 1080;

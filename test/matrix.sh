@@ -105,7 +105,7 @@ fi
 
 # Valgrind and simulated processors are ten times as slow or slower, so they only run the tests of memory or vectors.
 memory='test_config test_model test_frames test_memory'
-vectors='test_levels test_figures test_v1 test_private test_frames'
+vectors='test_levels test_figures test_v1 test_private test_frames test_functions'
 [ -z "$all" ] || memory= vectors=
 
 # Sanitizers and valgrind
@@ -123,6 +123,11 @@ have valgrind valgrind &&
 have NEON aarch64-linux-gnu-gcc qemu-aarch64 &&
     check 'NEON under qemu' BUILD=build/neon CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-aarch64 \
     TESTS="$vectors"
+# Other C libraries: scores have the same bits. With GLIBC_TUNABLES, the functions of the GNU C library use no FMA.
+scores='test_functions'
+[ -z "$all" ] || scores='test_functions test_figures test_golden test_features test_ciede test_float_ssim test_psnr_hvs'
+step 'C library without FMA' env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA build/test/test_figures
+have musl musl-gcc && check 'musl' BUILD=build/musl CC=musl-gcc LDFLAGS=-static RUNNER=env TESTS="$scores"
 # Pointers of 32 bits: sizes must not wrap around, and no code may convert them to narrower types silently.
 narrow() {
     mkdir -p build/i686
@@ -130,7 +135,8 @@ narrow() {
     i686-linux-gnu-gcc -std=c99 -msse2 -mfpmath=sse -Wall -Wextra -Wconversion -Werror -I. -c -o /dev/null \
         build/i686/conversions.c || return 1
     make -j"$jobs" test BUILD=build/i686 CC=i686-linux-gnu-gcc CFLAGS='-O1 -msse2 -mfpmath=sse' \
-        LDFLAGS=-static RUNNER=env TESTS='test_config test_model test_private test_frames test_memory'
+        LDFLAGS=-static RUNNER=env \
+        TESTS='test_config test_model test_private test_frames test_memory test_functions test_figures'
 }
 # Big-endian, on a simulated processor. GCC computes floats with the precision of floats only in its gnu modes. (clang
 # is not tested, because it uses MDEBR for adm, and QEMU before 8.1 computes MDEBR incorrectly.)
@@ -139,7 +145,14 @@ if [ -n "$all" ]; then
     have 's390x' s390x-linux-gnu-gcc qemu-s390x &&
         check 's390x under qemu' BUILD=build/s390x CC=s390x-linux-gnu-gcc CFLAGS='-O2 -std=gnu99' \
         LDFLAGS=-static RUNNER=qemu-s390x \
-            TESTS='test_figures test_golden test_v1 test_frames test_config test_model'
+            TESTS='test_functions test_figures test_golden test_v1 test_frames test_config test_model'
+    # processors with and without an instruction for a * b + c
+    have riscv64 riscv64-linux-gnu-gcc qemu-riscv64 &&
+        check 'riscv64 under qemu' BUILD=build/riscv64 CC=riscv64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-riscv64 \
+            TESTS='test_functions test_figures'
+    have armhf arm-linux-gnueabihf-gcc qemu-arm &&
+        check 'armhf under qemu' BUILD=build/armhf CC=arm-linux-gnueabihf-gcc LDFLAGS=-static RUNNER=qemu-arm \
+            TESTS='test_functions test_figures'
 fi
 # Windows: the header by itself, and the tests under wine. wine initialises its folder once before the tests start.
 windows() {

@@ -54,7 +54,7 @@ mkdir -p "$logs" || exit 1
 programs='test_levels test_figures test_golden test_features test_float_ssim test_edges test_edits test_float_adm
           test_speed_temporal test_psnr_hvs test_pixels test_ciede test_v1 test_memory test_frames test_stream
           test_model test_config test_threads test_live test_private test_outside test_blobs test_align test_scale
-          test_page test_stack'
+          test_page test_stack test_functions'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
 else
@@ -68,7 +68,8 @@ else
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
-               test_commands.sh test_snippets.sh words.sh test_tags.sh test_abi.sh test_embed.sh test_static.sh
+               test_commands.sh test_snippets.sh words.sh test_tags.sh test_abi.sh test_symbols.sh test_embed.sh
+               test_static.sh
                test_install.sh $tests"
 fi
 

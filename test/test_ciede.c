@@ -22,7 +22,7 @@ static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
         s = film_score(&f, &config);
         if (CHECK_INT(s.rows, 1)) {
             first = way == 0 ? s.values[0] : first;
-            CHECK_VALUE("ciede2000", s.values[0], first);
+            CHECK_BITS(s.values[0], first);
         }
         scores_free(&s);
     }

@@ -117,7 +117,7 @@ static void compare_row(const test_case *c, vmafgpu *context, const char *key, c
         else
             got = score.values[i];
         snprintf(test_where, sizeof test_where, "%s %s %s", c->name, key, vmafgpu_column_name(context, i));
-        CHECK_VALUE(vmafgpu_column_name(context, i), got, expected);
+        CHECK_BITS(got, expected);
     }
     CHECK_STR(token(&rest), "");
 }

@@ -476,7 +476,7 @@ static void compare(const char *what, int w, int h, int depth, const char *optio
         for (int k = 0; CHECK_INT(s.columns, COLUMNS) && k < COLUMNS && s.values; k++) {
             snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %.140s reciprocal %d way %d %s", what, w, h,
                      depth, options, (int)kind, (int)way, names[k]);
-            CHECK_VALUE(names[k], s.values[k], wanted[k]);
+            CHECK_BITS(s.values[k], wanted[k]);
         }
         scores_free(&s);
     }

@@ -266,7 +266,7 @@ static void test_film(const char *what, int kind, int w, int h, int depth, int s
             CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK) &&
             CHECK_INT(vmafgpu_column_count(context), count)) {
             for (int k = 0; k < count; k++)
-                CHECK_VALUE(vmafgpu_column_name(context, k), score.values[k], expected[k]);
+                CHECK_COMPUTED(score.values[k], expected[k]);
         }
         vmafgpu_close(context);
     }
@@ -329,7 +329,7 @@ static void test_rounded_sums(void) {
         CHECK_INT(vmafgpu_push(context, &frames[0], &frames[1]), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK) && CHECK_INT(vmafgpu_score_at(context, 0, &score), VMAFGPU_OK)) {
         for (int k = 0; k < 5; k++)
-            CHECK_VALUE(vmafgpu_column_name(context, k), score.values[k], expected[k]);
+            CHECK_COMPUTED(score.values[k], expected[k]);
     }
     vmafgpu_close(context);
     film_free(&f);

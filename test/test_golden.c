@@ -85,7 +85,7 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
         }
         snprintf(test_where, sizeof test_where, "%s frame %d %.64s", what, *frames - 1, name);
         if (CHECK_STR(vmafgpu_column_name(context, column), name) && !is_skipped(clip, name))
-            CHECK_VALUE(name, score.values[column], value);
+            CHECK_BITS(score.values[column], value);
         column++;
     }
     CHECK_INT(column, columns);
@@ -116,7 +116,7 @@ static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char 
                 snprintf(test_where, sizeof test_where, "%.60s %.64s %s", what, metric, name);
                 CHECK_INT(vmafgpu_pool(context, column, pools[p].method, &got), VMAFGPU_OK);
                 if (!is_skipped(clip, metric))
-                    CHECK_VALUE(metric, got, value);
+                    CHECK_BITS(got, value);
                 count++;
             }
         }

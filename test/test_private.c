@@ -39,7 +39,7 @@ static int scarce_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
 static void test_log_table(void) {
     static uint16_t table[32768];
     uint64_t hash = 1469598103934665603u, sum = 0; /* FNV-1a with this initial value */
-    vmafgpu__log_table(table);
+    vmafgpu__log_table(&vmafgpu__maths_of_target, table);
     for (int i = 0; i < 32768; i++) {
         for (int byte = 0; byte < 2; byte++)
             hash = (hash ^ ((table[i] >> (8 * byte)) & 255u)) * 0x100000001b3u;

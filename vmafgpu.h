@@ -516,11 +516,11 @@
  *     vector code differ from those of its C code at some widths below 533 and on hard synthetic edges. For ADM and
  *     motion, the results of its CUDA code always differ.
  *   - Results do not depend on the C library, the compiler, the processor, the number of threads, parallel_for or the
- *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and one piece of code converts the
- *     sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow and
- *     powf are part of this header (>>functions) and return the same bits as those of the GNU C library.
- *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double for
- *     0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. No feature value is known that this changes.
+ *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and one piece of code converts
+ *     the sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow
+ *     and powf are part of this header (>>functions) and return the same bits as those of the GNU C library.
+ *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
+ *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. No feature value is known that this changes.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
  *     results in such cases:
@@ -571,28 +571,28 @@
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references        >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
- *   >>speed temporal    entropy of luma changes, float       >>floats            code shared by the float features
- *   >>psnr              peak signal-to-noise ratio           >>float psnr        float_psnr and float_moment
- *   >>ssim              float_ssim and float_ms_ssim         >>psnr_hvs          PSNR of visible errors, 8x8 blocks
- *   >>float adm         adm in float                         >>ciede             CIEDE2000 colour difference
- *   >>float ansnr       SNR of smoothed pictures             >>float motion      motion in float
+ *   >>speed temporal    entropy of luma changes, float      >>floats            code shared by the float features
+ *   >>psnr              peak signal-to-noise ratio          >>float psnr        float_psnr and float_moment
+ *   >>ssim              float_ssim and float_ms_ssim        >>psnr_hvs          PSNR of visible errors, 8x8 blocks
+ *   >>float adm         adm in float                        >>ciede             CIEDE2000 colour difference
+ *   >>float ansnr       SNR of smoothed pictures            >>float motion      motion in float
  *   >>float vif         vif in float
  * Backends, scores and the API:
- *   >>cpu               choice of the instruction set        >>cpu backend       frames and memory on the CPU
- *   >>frame checks      pointers, pitches, kinds of memory   >>lzma              decompression of kernels
- *   >>driver            loading of drivers and kernels       >>gpu               state, failures and planes of a GPU
- *   >>gpu batches       launches for the pairs of a slot     >>gpu frames        frames to planes on the device
- *   >>gpu backend       backend table of a GPU; memory       >>gpu test          self-test of a GPU
- *   >>gpu open          search, test and closing of a GPU    >>vendors           differences between NVIDIA and AMD
- *   >>fleet             one clip on several backends         >>fleet backend     backend table of a fleet
- *   >>table             list of features                     >>scores            rows, prediction, pooling
- *   >>edits             sums of a changed rectangle          >>edit figures      predictions, gradients, maps
- *   >>edit calls        checks, tries, commits               >>gpu edits         edits and maps on a GPU
- *   >>gpu tries         batches of edits on a GPU            >>edit test         self-test of edits and maps
- *   >>config            defaults, ranges, rules              >>inputs            models, features, columns
- *   >>open              from a config to a context           >>public            API: contexts, frames, pairs
- *   >>public edits      API: maps and edits                  >>public scores     API: scores, pooling, names
- *   >>levels            vector code per instruction set      >>level operations  operations of an instruction set
+ *   >>cpu               choice of the instruction set       >>cpu backend       frames and memory on the CPU
+ *   >>frame checks      pointers, pitches, kinds of memory  >>lzma              decompression of kernels
+ *   >>driver            loading of drivers and kernels      >>gpu               state, failures and planes of a GPU
+ *   >>gpu batches       launches for the pairs of a slot    >>gpu frames        frames to planes on the device
+ *   >>gpu backend       backend table of a GPU; memory      >>gpu test          self-test of a GPU
+ *   >>gpu open          search, test and closing of a GPU   >>vendors           differences between NVIDIA and AMD
+ *   >>fleet             one clip on several backends        >>fleet backend     backend table of a fleet
+ *   >>table             list of features                    >>scores            rows, prediction, pooling
+ *   >>edits             sums of a changed rectangle         >>edit figures      predictions, gradients, maps
+ *   >>edit calls        checks, tries, commits              >>gpu edits         edits and maps on a GPU
+ *   >>gpu tries         batches of edits on a GPU           >>edit test         self-test of edits and maps
+ *   >>config            defaults, ranges, rules             >>inputs            models, features, columns
+ *   >>open              from a config to a context          >>public            API: contexts, frames, pairs
+ *   >>public edits      API: maps and edits                 >>public scores     API: scores, pooling, names
+ *   >>levels            vector code per instruction set     >>level operations  operations of an instruction set
  *
  * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
  * it to a backend (vmafgpu__backend_table).
@@ -638,9 +638,9 @@
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
  *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
  *
- * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence. The
- * tables of exp, log10, pow and powf are from Arm (MIT licence), the constants of log10 from Sun; LICENSE contains their
- * notices.
+ * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence.
+ * The tables of exp, log10, pow and powf are from Arm (MIT licence), the constants of log10 from Sun; LICENSE contains
+ * their notices.
  */
 #if !defined(VMAFGPU_H) && !defined(VMAFGPU_KERNELS)
 #define VMAFGPU_H

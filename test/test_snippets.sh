@@ -235,4 +235,7 @@ for text in "$work"/*.text; do
     done
 done
 
+# The text of LICENSE is repeated at the end of the header.
+sed -n '/^\/\* LICENCE, the text of the file LICENSE:$/,$p' vmafgpu.h | sed '1,2d; $d' > "$work/licence"
+check 'the licence at the end of vmafgpu.h is that of LICENSE' cmp "$work/licence" LICENSE
 finish

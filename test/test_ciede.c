@@ -1,5 +1,6 @@
-/* ciede: the same value on several threads and instruction sets, with small, odd, equal and very different pictures.
- * Also the settings that must be refused. (test_features.c compares the feature with libvmaf.) */
+/* Tests that ciede has the same value with all numbers of threads and all instruction sets, for small, odd-sized,
+ * identical and very different pictures. Also tests which settings are rejected. (test_features.c compares ciede with
+ * libvmaf.) */
 #include "scoring.h"
 
 static const struct {

@@ -470,7 +470,7 @@ static void test_reel(int bits) {
     vmafgpu_close(whole);
 }
 
-/* Distorted videos that vmafgpu_push_many() scores together have the same values as if each is scored separately. */
+/* Distorted videos that vmafgpu_push_many() scores together have the same values as when each is scored alone. */
 static void test_push_many(int bits, int subsample) {
     enum { VIDEOS = 3 };
     static unsigned char reel[REEL][REEL_BYTES];

@@ -2,7 +2,7 @@
 # Runs all tests, the other targets of make, and parts of the tests with other compilers, sanitizers, valgrind, NEON and
 # Windows. Prints the time of each step. The last line contains the total counts.
 #
-#     test/matrix.sh            each kind of check once; CI runs this for each change
+#     test/matrix.sh            every kind of check once; CI runs this for each change
 #     test/matrix.sh all        all tests with every compiler, sanitizer and processor (`make test-all`)
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -70,12 +70,12 @@ step 'planted faults' test/planted.sh texts
 # This uses the kernels that the tests have built.
 step 'amd runtime without a card' test/amd_runtime.sh build
 
-# Needs an emulator of AMD GPUs; without it, prints that the step is skipped.
+# Needs an emulator for AMD GPUs; without it, prints that the step is skipped.
 [ -z "$all" ] || step 'AMD code objects, emulated' make test-emulated
 
 # Needs the tool of libvmaf with float features in VMAF; without it, prints that the step is skipped.
 [ -z "$all" ] || step 'comparison with libvmaf' test/beside.sh build
-# Needs that tool with all digits in VMAF17, see `make fuzz-peer`.
+# Needs, in VMAF17, a build of this tool that prints all digits; see `make fuzz-peer`.
 if [ -n "$all" ] && [ -n "${VMAF17:-}" ]; then
     step 'comparison with libvmaf, random cases' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
 elif [ -n "$all" ]; then
@@ -103,7 +103,7 @@ if [ -n "$all" ]; then
     check 'gcc, unoptimised' BUILD=build/O0 CC=gcc CFLAGS=-O0 RUNNER=env
 fi
 
-# Valgrind and simulated processors are ten times as slow or slower, so they only run the tests of memory or vectors.
+# Valgrind and simulated processors are at least ten times as slow, so they run only the tests of memory or vector code.
 memory='test_config test_model test_frames test_memory'
 vectors='test_levels test_figures test_v1 test_private test_frames'
 [ -z "$all" ] || memory= vectors=
@@ -123,7 +123,7 @@ have valgrind valgrind &&
 have NEON aarch64-linux-gnu-gcc qemu-aarch64 &&
     check 'NEON under qemu' BUILD=build/neon CC=aarch64-linux-gnu-gcc LDFLAGS=-static RUNNER=qemu-aarch64 \
     TESTS="$vectors"
-# Pointers of 32 bits: sizes must not wrap around, and no code may convert them to narrower types silently.
+# 32-bit pointers: sizes must not wrap around, and no code may convert sizes to narrower types silently.
 narrow() {
     mkdir -p build/i686
     printf '#define VMAFGPU_IMPLEMENTATION\n#include "vmafgpu.h"\n' > build/i686/conversions.c
@@ -132,8 +132,8 @@ narrow() {
     make -j"$jobs" test BUILD=build/i686 CC=i686-linux-gnu-gcc CFLAGS='-O1 -msse2 -mfpmath=sse' \
         LDFLAGS=-static RUNNER=env TESTS='test_config test_model test_private test_frames test_memory'
 }
-# Big-endian, on a simulated processor. GCC computes floats with the precision of floats only in its gnu modes. (clang
-# is not tested, because it uses MDEBR for adm, and QEMU before 8.1 computes MDEBR incorrectly.)
+# Big-endian, on a simulated processor. GCC computes floats in float precision only in its gnu modes. (clang is not
+# tested, because it uses MDEBR for adm, and QEMU before 8.1 computes MDEBR incorrectly.)
 if [ -n "$all" ]; then
     have '32 bits' i686-linux-gnu-gcc && step '32 bits' narrow
     have 's390x' s390x-linux-gnu-gcc qemu-s390x &&
@@ -141,7 +141,7 @@ if [ -n "$all" ]; then
         LDFLAGS=-static RUNNER=qemu-s390x \
             TESTS='test_figures test_golden test_v1 test_frames test_config test_model'
 fi
-# Windows: the header by itself, and the tests under wine. wine initialises its folder once before the tests start.
+# Windows: the header by itself, and the tests under wine. wine initialises its folder once, before the tests start.
 windows() {
     local lines compiler
     export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='

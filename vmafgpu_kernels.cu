@@ -1,10 +1,11 @@
 /* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA and AMD (vmafgpu_kernels.hip includes it)
  *
- * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the result at run time.
+ * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the compiled kernels at
+ * run time.
  *
  * The results are bit-identical to those of the CPU. Kernels of integer features add integers (struct vmafgpu__sums),
- * so the order of the additions does not matter. Kernels of float features add in the order of libvmaf, or show that
- * another order has the same result. LANES is the number of lanes of a warp (AMD: wave) of the device, 32 or 64.
+ * so the order of the additions does not matter. Kernels of float features add in the same order as libvmaf, or verify
+ * that another order gives the same result. LANES is the number of lanes of a warp (AMD: wave) of the device, 32 or 64.
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *           >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
@@ -13,20 +14,20 @@
 /* ================================================================================================
  * >>primitives                                   operations that each target implements
  * ================================================================================================
- * Each of three targets implements these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
- * test/simulated/primitives.h. Kernels may rely on this contract only. "All lanes" marks a function that every lane of
- * the warp must call together, with equal values for the operands that are marked as equal. Otherwise the behaviour is
- * undefined. Integer arithmetic is modulo 2^32 or 2^64.
+ * Three targets implement these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
+ * test/simulated/primitives.h. Kernels must rely only on this contract. "All lanes" marks a function that all lanes of
+ * the warp must call together, with the same value in all lanes for each operand that is marked as equal. Otherwise the
+ * behaviour is undefined. Integer arithmetic is modulo 2^32 or 2^64.
  *
- * GPU_FN, GPU_FAR           declare a function. GPU_FN functions are inline. GPU_FAR functions are for rare cases and
- *                           are kept out of the calling loop where a call is cheap
+ * GPU_FN, GPU_FAR           declare a function. GPU_FN functions are inline. GPU_FAR functions are for rare cases; on
+ *                           targets where calls are cheap, they are not inlined
  * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
  *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
- *                           `blocks`. Blocks have one dimension and consist of whole warps
- * GPU_KERNEL_UP_TO(...)     the same for blocks of at most `threads` threads
- * LANES                     lanes of a warp: 32 or 64
+ *                           `blocks`. Blocks are one-dimensional and consist of whole warps
+ * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
+ * LANES                     number of lanes of a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
  * GPU_MATRIX_16             defined if the functions marked (matrix 16) exist
@@ -45,77 +46,81 @@
  * shuffle_word(v, lane)     returns v of `lane`, which must be below LANES and may differ between lanes
  * shuffle_xor_word(v, mask) returns v of lane (own lane ^ mask); mask must be below LANES and equal in all lanes
  * shuffle_up_word(v, by), shuffle_down_word(v, by)
- *                           return v of the lane `by` below or above, or the lane's own v if there is no such lane;
- *                           `by` must be below LANES and equal in all lanes
+ *                           return v of the lane whose index is lower (up) or higher (down) by `by`, or the lane's own
+ *                           v if there is no such lane; `by` must be below LANES and equal in all lanes
  * any_lane(v), all_lanes(v) return whether v is true in any lane, or in all lanes
  * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
- * again(launch), again(v)   return their argument. The compiler reads the kernel argument again, or recomputes what
- *                           depends on v (a uint32_t), instead of keeping derived values in registers
+ * again(launch), again(v)   return their argument. They make the compiler reload the kernel argument, or recompute
+ *                           values that depend on v (a uint32_t), instead of keeping such values in registers
  * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
  * Memory: addresses must be multiples of the size of the access
- * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) of global
+ * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) in global
  *                           memory that nothing writes during the launch: planes, tables, results of earlier launches.
- *                           Kernels read global memory with load(), peek(), take() and copies only
+ *                           Kernels read global memory only with load(), peek(), take() and the copy functions
  * surface_byte(s, x, y), surface_word(s, x, y), surface_words(s, x, y) (surfaces)
- *                           read 1, 4 or 16 bytes of row y of a surface at byte x, a multiple of that size; all bytes
- *                           must be inside the surface
- * store(p, v)               writes global memory; later launches read the value. Kernels write global memory with
- *                           store(), take() and atomics only
+ *                           read 1, 4 or 16 bytes of row y of a surface, starting at byte x, which must be a multiple
+ *                           of that size; all bytes must be inside the surface
+ * store(p, v)               writes global memory; later launches read the value. Kernels write global memory only with
+ *                           store(), take() and atomics
  * peek(p)                   reads a uint32_t; unlike load(), it also returns values that the thread itself stored in
  *                           this launch, or that another thread of the block stored before a barrier
- * take(p)                   reads an int64_t from an earlier launch and sets it to 0; only one thread of the launch may
- *                           do so
- * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or: uint32_t) of global memory, from any
- *                           thread; later launches read the value
- * atomic_claim(p)           increments a word of global memory, from any thread, and returns the old value, which is
- *                           different for each caller
- * shared_add(p, v)          adds to a word of shared memory, from any thread of the block; visible after a barrier
+ * take(p)                   reads an int64_t that an earlier launch wrote, and sets it to 0; only one thread of the
+ *                           launch may do so
+ * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or(): only uint32_t) in global memory; any
+ *                           thread can call them, and later launches read the result
+ * atomic_claim(p)           increments a word in global memory and returns the old value, which is different for each
+ *                           caller; any thread can call it
+ * shared_add(p, v)          adds v to a word in shared memory; any thread of the block can call it, and the sum is
+ *                           visible after a barrier
  * copy_4, copy_8, copy_16 (matrix) (shared, global)
  *                           copy 4, 8 or 16 bytes to shared memory. Nothing may write the source during the launch. The
- *                           target is undefined until the thread has waited for the copy; other threads also need a
- *                           barrier after that
- * copy_commit()             ends a group of copies of the thread
- * copy_wait<n>()            waits until at most the latest n groups are incomplete
+ *                           contents of the target are undefined until the thread has waited for the copy; other
+ *                           threads also need a barrier after that
+ * copy_commit()             ends the thread's current group of copies
+ * copy_wait<n>()            waits until all groups except the latest n are complete
  * load_shared(v, p) (matrix, matrix 16), store_shared(p, v) (matrix)
- *                           read 2 or 4 words, or write one. The compiler keeps the access at this place and does not
- *                           keep the values in registers instead
+ *                           read 2 or 4 words, or write one. The compiler neither moves the access nor keeps the values
+ *                           in registers instead
  *
  * Arithmetic
- * leading_zeros(v)          returns 32 for 0
- * permute_bytes(a, b, s)    byte i of the result is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3. Undefined if
- *                           one of the four low digits of s is above 7. A constant s costs nothing extra
+ * leading_zeros(v)          returns the number of leading zero bits, which is 32 for 0
+ * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3.
+ *                           Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
+ *                           nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           return c plus the two signed 16-bit halves of a times the two low (high) unsigned bytes of
- *                           b
- * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, as a factor. If the device has
- *                           instructions for such factors, products take a quarter of the time
- * float_bits, double_bits, bits_of   convert bits to a floating-point number, and back
+ *                           return c plus the dot product of the two signed 16-bit halves of a and the two low (high)
+ *                           unsigned bytes of b
+ * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, for use as a factor. On devices with
+ *                           24-bit multiplications, products then take a quarter of the time
+ * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number, bits_of()
+ *                           does the reverse
  * fused(a, b, c)            returns a * b + c rounded once. All other products and sums are rounded separately:
  *                           contraction is off
- * reciprocal(v)             returns 1 / v. float: within 1 ulp for normal v, and a denormal result becomes 0. double:
- *                           with a relative error within 2^-20, for v in the range of normal floats
+ * reciprocal(v)             returns 1 / v. float: accurate to 1 ulp for normal v, and a denormal result becomes 0.
+ *                           double: with a relative error of at most 2^-20, for v in the range of normal floats
  * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
- * quotient(a, b), square_root(v)     return the result rounded to nearest, with denormals
+ * quotient(a, b), square_root(v)     return the result rounded to nearest, and support denormals
  * whole(v)                  converts a word to double
- * truncate(v)               rounds a double toward zero, 0 <= v < 2^32; undefined outside of that range
+ * truncate(v)               rounds a double toward zero; undefined unless 0 <= v < 2^32
  * float_down(v)             converts a word to float, rounding toward zero
  * magnitude(v)              returns |v|
- * smaller(a, b)             returns the smaller operand; -0 is smaller than 0. If one is NaN, returns the other one
+ * smaller(a, b)             returns the smaller operand; -0 is smaller than 0. If one operand is NaN, returns the other
+ *                           one
  * opaque(v)                 returns v and hides its value from the optimiser
  * add_where(sum, v, where)  adds v to sum if `where` is true
  * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
- * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also with c
- *                           all lanes: d += a * b, or d = c + a * b. a has 16 x 32 unsigned (signed) bytes, b 32 x 8
- *                           unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
+ * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also accept c
+ *                           all lanes: compute d += a * b, or d = c + a * b if c is given. a has 16 x 32 unsigned
+ *                           (signed) bytes, b 32 x 8 unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
  * multiply_add_16(x, y, sums) (matrix 16)
  *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
  *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
- *                           y. The kernel chooses the k of these words, which must be the same for x and y. In a
- *                           MatrixSums, the lane holds 256 / LANES rows of column i, from row 256 / LANES * g on.
- *                           matrix_sums(v) sets all elements to v
- * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, which would
- *                           take registers
+ *                           y. The kernel can choose which k these words represent, but the choice must be the same for
+ *                           x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i, starting at row 256
+ *                           / LANES * g. matrix_sums(v) sets all elements to v
+ * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, because
+ *                           interleaved code needs more registers
  */
 
 /* ================================================================================================
@@ -293,8 +298,8 @@ GPU_FN uint32_t peek(const uint32_t *p) {
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
-/* Converts a pointer to an address in shared memory. A cast shows the compiler that the pointer is to shared memory;
- * asm would not. */
+/* Converts a pointer to an address in shared memory. The cast, unlike asm, shows the compiler that the pointer points
+ * to shared memory. */
 GPU_FN uint32_t shared_address(const void *p) {
 #ifdef __NVCC__
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -429,18 +434,18 @@ GPU_FN uint32_t uniform(uint32_t v) {
 }
 template <class T> GPU_FN const T &again(const T &launch) {
     static_assert(sizeof launch > sizeof(uint64_t),
-                  "a number is a uint32_t here, else it is taken for the kernel's argument");
+                  "pass numbers as uint32_t; other types are treated as the kernel argument");
     return launch;
 }
 GPU_FN uint32_t again(uint32_t v) {
     return v;
 }
-/* Keeps v in a register pair. As a literal, v would cost an addition of its zero half at each use. */
+/* Keeps v in a register pair. If v were a literal, each use would cost an extra addition, for its zero half. */
 GPU_FN uint64_t opaque(uint64_t v) {
     asm volatile("" : "+l"(v));
     return v;
 }
-/* Stops the compiler from splitting a factor, so that its product stays one operation. */
+/* Stops the compiler from splitting a factor, so that the product remains a single operation. */
 GPU_FN uint32_t opaque(uint32_t v) {
     asm("" : "+r"(v));
     return v;
@@ -480,7 +485,7 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 /* Computes d = c + a * b. If c and d were the same registers, the compiler would copy c before each product that starts
- * from it. */
+ * from c. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -582,8 +587,8 @@ GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) {
     return (int32_t)shuffle_down_word((uint32_t)v, by);
 }
 
-/* Returns, in each lane, the sum over `count` neighbouring lanes, a power of two. Both halves of a value are exchanged
- * before the addition, so carries are kept. */
+/* Returns, in each lane, the sum over its group of `count` neighbouring lanes; `count` is a power of two. Both halves
+ * of a value are exchanged before the addition, so that carries are not lost. */
 GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
     for (uint32_t mask = count / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
@@ -607,7 +612,7 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 }
 
 /* ================================================================================================
- * >>import                                       copies planes to the layout of the kernels
+ * >>import                                       copies planes into the layout that the kernels use
  * ================================================================================================
  * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
  * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
@@ -793,7 +798,8 @@ GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint3
     store_luma(launch, item, x, y, sample);
 }
 
-/* Converts four pixels of one word each in several rows. All loads are issued before the first pixel is converted. */
+/* Converts four pixels, of one word each, in each of several rows. All loads are issued before the first pixel is
+ * converted. */
 template <class SOURCE>
 GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     Words4 words[VMAFGPU__PIXELS_ROWS];
@@ -878,7 +884,7 @@ GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS,
     pixels_chroma<SurfacePixels>(launch);
 }
 
-/* Loads the bytes of a row from x up to `end`, at most 16, and fills up with zeros. YUV planes are copied in units of
+/* Loads the bytes of a row from x up to `end`, at most 16, and pads them with zeros. YUV planes are copied in units of
  * 16 bytes; target rows have space for a complete last unit. */
 GPU_FN Words4 surface_tail(uint64_t surface, uint32_t x, uint32_t y, uint32_t end) {
     uint32_t words[4] = { 0, 0, 0, 0 };
@@ -917,8 +923,8 @@ GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 
 }
 #endif
 
-/* The host looks up this kernel by name. Its presence shows that the kernel file has the same launch structs as the
- * header. */
+/* The host looks up this kernel by name. If it exists, the kernel file was built with the same launch structs as
+ * vmafgpu.h. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
     (void)launch;
 }
@@ -926,8 +932,8 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
 /* ================================================================================================
  * >>motion                                       sum of absolute values of the blurred difference of two frames
  * ================================================================================================
- * Block z processes one frame and one of the frames before it. The vertical pass of a tile writes to shared memory, the
- * horizontal pass reads from there.
+ * Block z processes one frame and one of the frames before it. The vertical pass over a tile writes its results to
+ * shared memory, and the horizontal pass reads them from there.
  */
 
 /* motion_pair() returns the index of the pair that a block processes, motion_before() that of the earlier frame. */
@@ -938,11 +944,11 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() % 2 : (uint32_t)launch.only;
 }
 
-/* Returns the row or column that the border rule gives for k. If no result depends on k, it may be any index inside the
- * frame. */
+/* Returns the row or column that replaces k according to the border rule. If no result depends on k, the returned value
+ * can be any index inside the frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
     const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away,
-                  i = away < back ? away : back; /* vmafgpu__reflect() by minimum */
+                  i = away < back ? away : back; /* vmafgpu__reflect() as a minimum */
     return i < 0 ? 0 : i;
 }
 
@@ -955,7 +961,8 @@ GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_
            vmafgpu__motion_taps[2] * small(c);
 }
 
-/* Returns a rounded and shifted tap sum. It is computed in two parts, because the whole sum would not fit 32 bits. */
+/* Returns a rounded and shifted tap sum. It is computed in two parts, because the whole sum would not fit in 32
+ * bits. */
 GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     const int32_t high =
         motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
@@ -964,8 +971,8 @@ GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     return vmafgpu__motion_round(high, low, shift);
 }
 
-/* Adds the sums of all threads of the block to the motion of the pair. `sum` has at most 28 absolute values, each at
- * most 65535, so 32 bits are enough. `words` is shared memory with one word per warp. */
+/* Adds the sums of all threads of the block to the motion of the pair. `sum` is the sum of at most 28 absolute values,
+ * each at most 65535, so 32 bits are enough. `words` is shared memory with one word per warp. */
 GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum,
                           uint32_t *words) {
     sum = warp_sum_word(sum);
@@ -991,7 +998,7 @@ GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgp
     const int32_t width = launch.batch.width, height = launch.batch.height;
     if (x < 0 || x + 4 > width || y < 0 || y + 8 > height) {
 #pragma unroll 1
-        for (int k = 0; k < 8; k++) { /* shift the rows up, since registers cannot be indexed: slow, but short */
+        for (int k = 0; k < 8; k++) { /* shift the rows up, because registers cannot be indexed; slow but compact */
             const int64_t row = mirror(y + k, height);
 #pragma unroll
             for (int i = 0; i < 28; i++)
@@ -1036,7 +1043,7 @@ GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vm
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* 8-bit sums fit 32 bits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* 8-bit sums fit in 32 bits */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -1112,10 +1119,11 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * This works like the matrix form of VIF; see its description. In the vertical pass, k < 16 are rows of the earlier
- * frame and k >= 16 are rows of the present frame with negative taps, so the product is the blurred difference. Rows
- * 0..7 of operand a have the high digits of the taps, rows 8..15 the low digits, with signs. Adding 65536 makes the
- * results unsigned, with three digits, for the horizontal pass. A warp computes 8 rows of results.
+ * This works like the matrix form of VIF, which is described below. In the vertical pass, indices k < 16 are rows of
+ * the earlier frame; indices k >= 16 are rows of the current frame and have negated taps. So the product is the blurred
+ * difference. Rows 0..7 of operand a contain the high digits of the taps, rows 8..15 the low digits; all digits are
+ * signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three digits. A
+ * warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -1134,7 +1142,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
                   "shared memory");
 
     struct Tile {
-        const uint8_t *image[2]; /* earlier, present */
+        const uint8_t *image[2]; /* earlier, current */
         int64_t pitch[2];
         int32_t x, y;
     };
@@ -1213,7 +1221,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
                 if (BYTES == 1) { /* the bias keeps the shifted sum from being negative */
                     blurred[column][i] = (uint32_t)sum[0][i] + ((uint32_t)sum[0][i + 2] >> 8);
                 } else {
-                    /* Unsigned, because illegal samples make the sum wrap around. */
+                    /* The type is unsigned because illegal samples can make the sum wrap around. */
                     const uint32_t middle = (uint32_t)(sum[0][i] + sum[1][i + 2]);
                     const uint32_t whole_sum =
                         (uint32_t)sum[0][i + 2] + middle * 256 + (uint32_t)sum[1][i] * 65536 + (1u << (bit_depth - 1));
@@ -1227,7 +1235,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Adds columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, if they are inside the image. */
+    /* Computes columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, and adds the absolute values of those that
+     * are inside the image to *sum. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
@@ -1312,9 +1321,10 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * Both forms read a tile of the two images of a scale. They compute its four sums and its part of the images of the
- * next scale, without intermediate results in global memory. The vertical pass computes means, squares, product and the
- * filter of the next scale. The horizontal pass and the statistics follow.
+ * There is a plain form and a matrix form. Both read a tile of the two images of a scale. They compute the four sums of
+ * the tile and its part of the images of the next scale, without intermediate results in global memory. The vertical
+ * pass filters the samples, their squares and products, and the images for the next scale. The horizontal pass and the
+ * statistics follow.
  */
 
 /* ---- statistics ---- */
@@ -1331,17 +1341,17 @@ enum { VIF_MOST = 8192 };
 
 enum { VIF_LOG_BIAS = 260096 }; /* 2048 * 127, the exponent bias of a float */
 
-/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. In v as a float, rounded toward zero, the exponent and the 15
- * bits that index the table are adjacent. The table holds the difference between the logarithm and the straight line
- * through the powers of two. */
+/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. When v is converted to float, rounding toward zero, its exponent
+ * and the 15 bits that index the table are adjacent. The table holds the difference between the logarithm and the
+ * straight line through the powers of two. */
 GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
     const uint32_t bits = bits_of(float_down(v));
     return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
 }
 
 /* Returns a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until its
- * error is below one rounding. Then one correction of the quotient by its exact remainder rounds it as a division does
- * (Markstein). */
+ * error is smaller than that of one rounding. Then the quotient is corrected by its exact remainder, which rounds it
+ * exactly as a division does (Markstein). */
 GPU_FN double divide(double a, double b) {
     double r = reciprocal(b);
     double e = fused(-b, r, 1.0);
@@ -1368,8 +1378,8 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
  *
  * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and c the smallest integer that is not below it. The gain
  * of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain * s12 to
- * s2 - c, and gain^2 * s1 to c - 1. This always holds if m = 0. Otherwise it holds unless m / s1 is within some
- * 2^-16 * q / s1 of zero. For such samples (about one in 40000), vif_levels() is used.
+ * s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0, and otherwise unless m / s1 is below about 2^-16 * q / s1. For
+ * samples below that (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
  * minimum of both is right with and without the limit. */
@@ -1383,9 +1393,9 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Returns the same without doubles. Whatever the roundings, the first quotient is too small, by at most 2^-19 of its
- * value. The remainder of the first quotient gives the rest. The bits that are dropped from the remainder contribute
- * less than 2^-7. */
+/* Returns the same as vif_double_quotient(), but does not use doubles. However it is rounded, the first quotient is too
+ * small, by at most 2^-19 of its value. Its remainder yields the difference. The bits that are dropped from the
+ * remainder contribute less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
                    u12 = (uint32_t)(s12 > 0 ? s12 : 0);
@@ -1396,7 +1406,7 @@ GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
            (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u); /* 3 * 2^22 - 1 */
 }
 
-/* Computes likely n1 and n2; see above. Also returns false for gains that may reach a limit other than 1. */
+/* Computes n1 and n2 as described above. It also returns false for gains that may reach a limit other than 1. */
 template <bool DOUBLES>
 GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two,
                               uint32_t *n1, uint32_t *n2) {
@@ -1480,8 +1490,8 @@ GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, 
         vif_correct<DOUBLES, N>(gain, table, two, s1, s2, s12, sums);
 }
 
-/* Returns the sums of a warp in their final form, the i-th in lane i for the first four lanes. `samples` is the number
- * of samples of the warp that are inside the image. */
+/* Returns the four sums of a warp in their final form; lane i receives sum i. `samples` is the number of samples of the
+ * warp that are inside the image. */
 GPU_FN int64_t vif_warp_total(const VifSums &sums, uint32_t samples) {
     const uint32_t logs = warp_sum_word(sums.logs);
     const int64_t numerator = warp_sum((int32_t)sums.numerator), denominator = warp_sum(sums.denominator),
@@ -1525,10 +1535,11 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
 /* ---- plain form ----
  *
  * A block processes a tile of 64 x 32 samples. In the vertical pass, a thread reads a column of 8 + 2 * reach samples
- * of both images and computes 8 results of each kind in 32 bits, with taps folded about their centre. Squares are split
- * into high and low parts if their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring samples
- * of a row. The lanes of a warp process different rows, whose distance in shared memory is four times an odd number of
- * words, so 16-byte accesses have no bank conflicts. Finally the table of logarithms replaces the tile.
+ * from both images and computes 8 results of each kind in 32 bits, with taps folded about their centre. Squares are
+ * split into high and low parts if their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring
+ * samples of a row. The lanes of a warp process different rows, whose distance in shared memory is four times an odd
+ * number of words, so 16-byte accesses have no bank conflicts. Finally, the table of logarithms is loaded in place of
+ * the tile.
  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
@@ -1545,7 +1556,8 @@ template <int SCALE> GPU_FN uint32_t vif_tap_sum(const uint32_t *v) {
     return sum;
 }
 
-/* Loads the samples of a column, by the border rule above and below the image. Returns the OR of all samples. */
+/* Loads the samples of a column, and applies the border rule above and below the image. Returns the OR of all
+ * samples. */
 template <int BYTES, int COUNT>
 GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int32_t height, uint32_t (&v)[COUNT]) {
     uint32_t seen = 0;
@@ -1622,7 +1634,7 @@ GPU_FN void vif_plain_vertical(const vmafgpu__vif_launch &launch, uint32_t pair,
     }
 }
 
-/* Loads values of a row of shared memory, from a multiple of four on. */
+/* Loads values of a row in shared memory, starting at an index that is a multiple of four. */
 template <int COUNT> GPU_FN void vif_load_row(const uint32_t *row, uint32_t (&v)[COUNT]) {
     static_assert(COUNT % 4 == 0, "");
 #pragma unroll
@@ -1765,33 +1777,34 @@ VIF_PLAIN_KERNELS(3, 3, 2)
 
 /* ---- matrix form ----
  *
- * Filters are products of small byte matrices, exact in 32 bits. A tap has two digits of 8 bits, a sample one or two, a
- * square two to four. Digit i of the taps times digit j of the data has the weight 256^(i + j); products of equal
- * weight share an accumulator. The matrix of the taps is the left operand. Its row r has the taps shifted by r, so a
- * product maps 32 values to 16 results.
+ * Filters are computed as products of small byte matrices, which are exact in 32 bits. A tap has two digits of 8 bits,
+ * a sample has one or two, and a square has two to four. Digit i of the taps times digit j of the data has the weight
+ * 256^(i + j); products of equal weight share an accumulator. The left operand is the matrix of the taps. Its row r
+ * contains the taps shifted by r, so a product maps 32 values to 16 results.
  *
  * Each warp processes a strip of 16 rows in steps of 16 columns. Warps do not synchronise with each other. In a step:
- * 1. The copy of the input of the next step is started: 32 rows of 16 columns of both images.
+ * 1. The warp starts to copy the input of the next step: 32 rows of 16 columns of both images.
  * 2. Vertical pass: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two
- *    products compute the columns 2 * n and 2 * n + 1. So the lane receives columns 4 * t .. 4 * t + 3 of rows g and
- *    g + 8.
+ *    products compute the columns 2 * n and 2 * n + 1. As a result, the lane receives columns 4 * t .. 4 * t + 3 of
+ *    rows g and g + 8.
  * 3. One digit of these four columns, packed into a word, is exactly what the lane has to supply as operand b of the
- *    horizontal product, where k is the column and n the row. No value crosses lanes. The words are stored in shared
- *    memory.
+ *    horizontal product, where k is the column and n the row. No values are exchanged between lanes. The words are
+ *    stored in shared memory.
  * 4. Horizontal pass: the 32 values of k are the 16 columns of the previous step and the 16 of this one. A word is used
- *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; the halves of the
- *    tap matrix are exchanged in every other step instead.
- * 5. Statistics of the variances follow the vertical pass of the next step, which they do not depend on. Statistics
- *    without doubles need more registers and are not delayed. A loop of more than about 32 KB of code would exceed the
- *    instruction cache, because warps execute different parts of the loop at the same time.
+ *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; instead, the
+ *    halves of the tap matrix are swapped in every other step.
+ * 5. The statistics of a step are computed after the vertical pass of the next step, so that these two independent
+ *    computations can overlap. Statistics without doubles need more registers and are not delayed in this way. A loop
+ *    of more than about 32 KB of code would exceed the instruction cache, because warps execute different parts of the
+ *    loop at the same time.
  *
  * The steps of all rows and pairs form one line. Warps claim pieces of this line, so all warps end at about the same
- * time for any size of picture. A piece that continues in the next row is processed as two strips.
+ * time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
  *
- * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand have the
- * high digits of the taps, rows 8..15 the low digits.
- * b. Lanes with t >= 2 exchange the words of a pair; otherwise writes of 4 bytes at that distance would have bank
- * conflicts. The tap matrices take the exchange into account.
+ * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
+ * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, of even and odd steps, so
+ * that one read of 8 bytes fetches both registers of operand b. Lanes with t >= 2 swap the words of a pair; otherwise
+ * writes of 4 bytes at that distance would have bank conflicts. The tap matrices take this into account.
  */
 enum {
     VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
@@ -1819,8 +1832,8 @@ template <int SOURCES> struct VifStrip {
     bool at_edge;     /* some results are outside the image or not needed */
 };
 
-/* Multiplies the four bytes of two words; out[0] receives the low digits, out[1] the high digits. Two products fit one
- * word. */
+/* Multiplies the four bytes of a by those of b; out[0] receives the low digits, out[1] the high digits. Two products
+ * fit in one word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, in place of byte 0 */
     const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, in place of byte 1 */
@@ -1830,9 +1843,9 @@ GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     out[1] = permute_bytes(first, second, 0x7531);
 }
 
-/* Computes one register of operand b for the squares or products of a column: the digits of four products, of the rows
- * that k has in one register. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four rows
- * of the column, with 8 bits each. */
+/* Computes one register of operand b for the squares or products of a column: the digits of four products, for the four
+ * rows k that one register holds. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four
+ * rows of the column, with 8 bits each. */
 template <int BYTES, int DIGITS>
 GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], uint32_t a_bytes, uint32_t b_bytes,
                                int column, uint32_t (&out)[DIGITS]) {
@@ -1861,9 +1874,10 @@ struct VifPiece {
     uint32_t at, end;
 };
 
-/* Returns a piece by its number. If there are few steps, each warp has one piece. Otherwise there are rounds with as
- * many pieces of equal length as warps. Each round covers 3/4 of the remaining steps, so that pieces get short towards
- * the end, but not so short that the cost of starting them matters. The piece is empty at the end of the line. */
+/* Returns the piece with this number. If there are few steps, each warp gets one piece. Otherwise the pieces are
+ * assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining steps. So
+ * pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number is beyond
+ * the end of the line, the piece is empty. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -1880,8 +1894,8 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     }
 }
 
-/* Processes the pieces of a warp: first the one with its own number, then those that it claims. Form::walk() processes
- * steps of 16 columns. */
+/* Processes the pieces of a warp: first the piece with the number of the warp, then the pieces that the warp claims.
+ * Form::walk() processes steps of 16 columns. */
 template <class Form, bool DOUBLES, class Warp>
 GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
     const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
@@ -1931,8 +1945,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                           (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
-    /* If set, each step computes statistics, at first of zeros. Without a branch, the compiler interleaves them with
-     * the vertical pass, which is faster if there are few warps. */
+    /* If true, every step computes statistics, the first one of zeros. Because there is no branch, the compiler
+     * interleaves the statistics with the vertical pass, which is faster if there are few warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
     typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, both images are at a fixed distance */
 
@@ -2017,8 +2031,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             store_shared(out + j * VIF_DIGIT, digit[j]);
     }
 
-    /* A lane supplies rows 4 * t .. 4 * t + 3 (and plus 16) of columns 2 * g and 2 * g + 1 to the vertical pass. It
-     * receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column + 2. */
+    /* A lane supplies rows 4 * t .. 4 * t + 3 and 4 * t + 16 .. 4 * t + 19 of columns 2 * g and 2 * g + 1 to the
+     * vertical pass. It receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column
+     * + 2. */
     struct Samples {
         uint32_t row[2][2][4]; /* [frame][half of k]: words of two columns */
     };
@@ -2314,7 +2329,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Processes half of the samples at a time, which takes less code and more time. Destroys the variances. */
+    /* Processes half of the samples at a time, which needs less code but takes more time. Overwrites the variances. */
     template <bool DOUBLES>
     GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance, VifSums *sums) {
 #pragma unroll 1
@@ -2400,16 +2415,16 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with products of 16 x 16 ----
  *
- * This form has the same products, but a lane has more of the results. Both operands are distributed in the same way:
- * lane 16 * g + i has row or column i. In the vertical pass, samples are the left operand, so a row of the product is a
- * column of the picture, and taps are the right operand. Lane 16 * g + i receives RESULTS adjacent columns of row i.
- * Their digits are half of the words that the lane has to supply as right operand of the horizontal product: k = 0..15
- * are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No value crosses lanes, and
- * shared memory holds tables only.
+ * This form computes the same products, but each lane holds more of the results. Both operands are distributed in the
+ * same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the left operand and the taps
+ * are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i receives RESULTS adjacent
+ * columns of row i. Their digits are half of the words that the lane has to supply as the right operand of the
+ * horizontal product: k = 0..15 are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No
+ * values are exchanged between lanes, and shared memory holds only tables.
  *
- * With signed bytes, 128 is subtracted from samples, and 128 times the sum of the taps, a constant, is added to the
- * sums. Taps have signed digits. If a tap is too large for two such digits, the rest of its high digit is multiplied
- * separately.
+ * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
+ * added to the sums. Taps have signed digits. If a tap is too large for two such digits, the rest of its high digit is
+ * multiplied separately.
  *
  * In the image of the next scale, rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image.
  * In the horizontal pass, a lane receives high and low digits of the same results. */
@@ -2436,8 +2451,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t x, y;
         int32_t right, below;       /* number of columns and rows that are summed */
         bool rows_inside;           /* all rows that are read are inside the image */
-        const uint8_t *source[2];   /* at x, the row that is lowest in memory; `above` is the offset of the */
-        int32_t pitch[2], above[2]; /* first row: an address is a base that all lanes share, plus a word */
+        const uint8_t *source[2];   /* the row with the lowest address, at x; a base that all lanes share */
+        int32_t pitch[2], above[2]; /* above: offset of the first row, so that offsets fit in a word */
     };
     /* The samples that a lane reads for 16 columns: one column, RESULTS rows of each half of k. */
     struct Samples {
@@ -2510,10 +2525,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order(); /* otherwise the compiler merges the loads of both functions, with addresses in registers */
+        in_order(); /* otherwise the compiler merges the loads of both functions and keeps addresses in registers */
     }
 
-    /* Loads the samples of block n; its results are 8 columns further right. */
+    /* Loads the samples of block n. The results of the block are 8 columns further right. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2537,8 +2552,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Sets the start values of sums of N digits, with weights 256^0 .. 256^N: the rounding, and the constant for signed
-     * bytes. */
+    /* Sets the initial values of sums of N digits, with weights 256^0 .. 256^N: the rounding term and the constant for
+     * signed bytes. */
     template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
         constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
 #pragma unroll
@@ -2547,7 +2562,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     }
 
     /* vertical() and horizontal() add taps times N digits of data. horizontal() receives the words of the previous and
-     * of the current 16 columns, which join() combines to one operand. */
+     * of the current 16 columns, which join() combines into one operand. */
     template <int N>
     GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
@@ -2578,7 +2593,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Splits results into digits. A word has one digit of four adjacent results. */
+    /* Splits results into digits. A word contains one digit of each of four adjacent results. */
     template <int N> GPU_FN void put(const uint32_t (&v)[RESULTS], uint32_t (&digits)[N][BLOCK_WORDS]) {
 #pragma unroll
         for (int i = 0; i < BLOCK_WORDS; i++) {
@@ -2631,7 +2646,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes [s1, s2, s12] of the 16 columns before a block. Afterwards `digits` has the digits of the block. */
+    /* Computes [s1, s2, s12] of the 16 columns before a block. Afterwards `digits` contains the digits of the block. */
     GPU_FN void filter(const vmafgpu__vif_launch &launch, const Warp &warp, const Samples &samples,
                        const uint32_t (&bytes)[2][BYTES][WORDS], Digits &digits, Variances &variance) {
         const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
@@ -2814,29 +2829,29 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking
  * ================================================================================================
- * One kernel per scale does everything from its input (luma, or the low-pass band of the previous scale) to sums per
- * row. A warp has a tile of its own and is independent of other warps. A LANE IS A BAND ROW, and the warp walks along
- * the columns. So the sums of a row stay in the registers of one lane. The horizontal filters and the 3x3 neighbourhood
- * read other columns from registers that the previous steps have filled, and neighbouring rows with one shuffle. The
- * first and the last row of a tile only serve as neighbours.
+ * One kernel per scale computes everything from its input (luma, or the low-pass band of the previous scale) to the
+ * sums of each row. Each warp has its own tile and is independent of other warps. Each lane processes one row of the
+ * bands, and the warp walks along the columns. So the sums of a row stay in the registers of one lane. For the
+ * horizontal filters and the 3x3 neighbourhood, other columns are in registers that previous steps have filled, and
+ * neighbouring rows need one shuffle. The first and last rows of a tile only serve as neighbours.
  *
  *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
- *                   which puts the words that the lanes read together, one of each row, in different banks. Low-pass
- *                   samples replace words that all lanes have read, and are copied out together at the end.
+ *                   so the words that the lanes read together (one per row) are in different banks. Low-pass samples
+ *                   replace words that all lanes have read, and are copied out together at the end.
  *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
- *                   band columns that are complete: coefficients, signals of the pixel and its shares of the threshold
- *                   (an AdmPixel), and with these the masked cubes of the previous column.
- *   tiles           that touch the region of the sums come first; the others only compute the low-pass band.
+ *                   band columns that are complete: coefficients, the signals of the pixel and its contributions to
+ *                   thresholds (an AdmPixel), and with these the masked cubes of the previous column.
+ *   tiles           come first if they overlap the region of the sums; all others compute only the low-pass band
  *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
  *
- * There are two forms of a pixel. The GENERAL form calls the functions of >>arithmetic and supports any option. The
- * FAST form computes the same numbers in fewer and cheaper operations. The host decides where it is valid
- * (vmafgpu__adm_form_of). For rare pixels, it also calls the general functions, out of line.
+ * There are two ways to compute a pixel. The GENERAL form calls the functions of >>arithmetic and supports any option.
+ * The FAST form computes the same numbers in fewer and cheaper operations. The host decides when the fast form is valid
+ * (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are out of line.
  */
 
-/* Contributions of one pixel to the numerators ([0], the restored part of the reference) and to the impairment ([1],
- * the part that is added to it). The threshold of either is computed from the sides and centres of the other. Sums are
- * modulo 2^32. */
+/* Contributions of one pixel to the numerator ([0], from the restored part of the reference) and to the impairment
+ * ([1], from the part that was added). The threshold for each is computed from the sides and centres of the other. Sums
+ * are modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2851,24 +2866,24 @@ struct AdmColumn {
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false; /* true: a warp has several tiles */
+    static constexpr bool DIVIDED = false; /* true: a warp processes several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, from 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
-    /* If PAIRS, an iteration runs two steps, which saves moves from one step to the next. At scales 1 to 3, other
-     * instructions would replace these moves. */
+    /* If PAIRS is true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3,
+     * other instructions would take the place of these moves. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
     static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* of a row in shared memory, in words */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x < 1.4e18 at scale 0, where |product| is below
-     * 22931 * 49417, and <= 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale
-     * 1). Two adjacent coefficients share two columns, with taps of opposite signs, so one of the two is a tenth below
-     * that bound. */
+    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x is below 1.4e18 at scale 0 (|product| is below
+     * 22931 * 49417) and at most 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at
+     * scale 1). Two adjacent coefficients share two columns, with taps of opposite signs, so one of the two is a tenth
+     * below that bound. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2883,14 +2898,14 @@ GPU_FN int32_t adm_lesser(int32_t a, int32_t b) {
 
 enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* vmafgpu__dwt_low, as literals */
 
-/* Return the sum modulo 2^32, which is the sum itself if it fits 32 bits. */
+/* Return the sum modulo 2^32, which is the sum itself if it fits in 32 bits. */
 GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
 }
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* Return 64-bit sums. They are chains of multiply-add-wide, which is as cheap as the 32-bit instruction. */
+/* Return 64-bit sums. They compile to chains of widening multiply-adds, which are as cheap as 32-bit multiply-adds. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2927,7 +2942,7 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
 }
 
 /* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
- * subtracted: the low taps sum to 46342, the high taps to 0. The high band is computed only if HIGH. */
+ * subtracted: the low taps sum to 46342, the high taps to 0. The high band is computed only if HIGH is true. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -2953,8 +2968,8 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* Applies the vertical filters to the four columns of a word of 8-bit samples. Rows are interleaved to pairs of bytes,
- * and one operation multiplies a pair by two taps. */
+/* Applies the vertical filters to the four columns of a word of 8-bit samples. Rows are interleaved into pairs of
+ * bytes, and one operation multiplies a pair by two taps. */
 template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
@@ -3005,12 +3020,15 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
  * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
  * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
  *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
- *     been tried for all pairs. An integer gain limit is a factor of |o|, because the result is limited to |t| as well;
- *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, are beyond the limit;
+ *     been verified for all pairs. An integer gain limit is a factor of |o|, because the result is limited to |t| as
+ *     well;
+ *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur below the
+ *     limit;
  *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, so the factor
- *     is the next float above the quotient. This has been tried for all c < 15360;
+ *     is the next float above the quotient. This has been verified for all c < 15360;
  *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
- *   - angle: each side of the comparison has an error of less than 2^-20. Within 2^-18 the general function decides. */
+ *   - angle: each side of the comparison has an error of less than 2^-20. If the sides differ by less than 2^-18, the
+ *     general function decides. */
 GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
                                 uint32_t o_d, uint32_t t_h, uint32_t t_v, uint32_t t_d) {
     const uint32_t factor[2] = { factor_hv, factor_d };
@@ -3079,8 +3097,8 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
 /* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
 
-/* Returns floor(2^30 / q) for 512 <= q <= 32768. With a reciprocal within a few ulp, the estimate in float rounds to
- * the result or to one more. */
+/* Returns floor(2^30 / q) for 512 <= q <= 32768. Because the reciprocal is accurate to a few ulp, the float estimate
+ * rounds to the result or to the result plus one. */
 GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     const float f = float_bits(q | ADM_TWO_23_BITS) - ADM_TWO_23;
     const uint32_t estimate = bits_of(fused(reciprocal(f), 1073741824.0f, ADM_TWO_23)) - ADM_TWO_23_BITS;
@@ -3089,10 +3107,10 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
 }
 
 /* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
- * computation follows the definition, but with magnitudes. For negative values, the constant of the rounding is
- * therefore smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is at
- * least 16384. The quotient is limited to 32768, which v = 2 * u reaches. So v is limited to 2 * u, which keeps the
- * product below 2^48. */
+ * computation follows the definition, but with magnitudes. For negative values, the rounding constant is therefore
+ * smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is at least
+ * 16384. The quotient is limited to 32768, which v = 2 * u reaches. So v is limited to 2 * u, which keeps the product
+ * below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3106,8 +3124,8 @@ GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) 
     return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
 }
 
-/* Returns the same as vmafgpu__adm_same_angle(), computed in floats. If the comparison is close, the general function
- * decides. */
+/* Returns the same as vmafgpu__adm_same_angle(), but computes in floats. If the comparison is close, it calls the
+ * general function. */
 GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
     const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
@@ -3124,8 +3142,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
     const vmafgpu__adm_fast &fast = launch.fast;
     const bool same_angle = adm_same_angle(o, t);
     AdmPixel out;
-    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one. The ones of three bands are subtracted
-     * together here, and they cancel in the centre. */
+    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one. The ones of all three bands are subtracted
+     * together here. In the centre they cancel. */
     out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
     out.centre[0] = out.centre[1] = 0;
 #pragma unroll
@@ -3159,8 +3177,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Sums of numerator, impairment and denominator, modulo 2^64. Artificial content with extreme options can exceed
- * 2^64. */
+/* Sums of numerator, impairment and denominator, modulo 2^64. With extreme options, the sums of artificial content can
+ * exceed 2^64. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
@@ -3169,8 +3187,8 @@ template <class Kind, bool FAST> struct AdmSums {
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* not shifted yet */
-    /* Sums of the dropped bits, of [0] in the low half and of [1] in the high half. Masks have at most 12 bits, and
-     * there are at most 12 columns. */
+    /* Sums of the dropped bits, a word per band: the low half belongs to open[0], the high half to open[1]. Masks have
+     * at most 12 bits, and there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
@@ -3228,7 +3246,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const uint32_t u = magnitude[band];
-        if (Kind::SCALE == 0) { /* u < 22931: the square fits 32 bits, and nothing is shifted */
+        if (Kind::SCALE == 0) { /* u < 22931: the square fits in 32 bits, and nothing is shifted */
             sums.open_denominator[band] += (uint64_t)(u * u) * u;
         } else {
             const uint32_t z =
@@ -3300,7 +3318,7 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
 }
 
 /* Adds the masked cubes of band column x, whose right neighbour is `next`. At the left and right edges of the band, the
- * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has less
+ * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has fewer
  * than 15 columns. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
@@ -3365,7 +3383,8 @@ GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wal
     walk.pixel = next;
 }
 
-/* Computes band column `column` of the tile, counted from 0. HEAVY: computes sums as well as the low-pass band. */
+/* Computes band column `column` of the tile, counted from 0. If HEAVY is true, computes sums as well as the low-pass
+ * band. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t column, const AdmColumn &a,
                        const AdmColumn &b, const AdmColumn &c, const AdmColumn &d) {
@@ -3436,7 +3455,7 @@ GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, con
     }
 }
 
-/* Runs all steps of a tile that only has a low-pass band. */
+/* Runs all steps of a tile for which only the low-pass band is computed. */
 template <class Kind>
 GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
 #pragma unroll 2
@@ -3446,7 +3465,7 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
 
 /* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps in the interior. The
  * band column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region,
- * and must not be the first of the band. The last band column of the step must be before walk.end. */
+ * and must not be the first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3527,7 +3546,7 @@ template <> struct AdmSample<2> {
     using type = uint16_t;
 };
 
-/* Fills columns -1, width and width + 1 of a tile at the side of the frame. By the border rule they are copies of
+/* Fills columns -1, width and width + 1 of a tile at the edge of the frame. By the border rule they are copies of
  * columns 1, width - 1 and width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
@@ -3572,7 +3591,7 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Computes the position of a tile, counted in tiles. The inner rectangle comes first, then the tiles beside it, then
+/* Computes the position of a tile, in units of tiles. The inner rectangle comes first, then the tiles beside it, then
  * those above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
@@ -3653,7 +3672,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Adds up one of the nine row sums of a scale: block x is the sum, block y the scale. */
+/* Adds up one of the nine row sums of a scale; block x selects the sum, block y the scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3721,18 +3740,18 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ only slightly
  * ================================================================================================
- * The section of this name in vmafgpu.h has the definitions. `prepare` makes a picture 10 bits deep, marks the samples
- * where it is flat, and also makes scale 0. `shrink` makes the other scales. For each marked sample, `count` determines
- * how often values near its own occur in the window around it, which gives its c-value. The score averages the largest
- * c-values. If no more than that number are above 0, their sum is the result. Otherwise `select` subtracts the smaller
- * ones from the sum. If the order of the additions matters, `order` adds in the order of libvmaf instead. Kernels that
- * are not needed end at once.
+ * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
+ * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
+ * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
+ * average of a given number of the largest c-values. If only that many c-values, or fewer, are above 0, the sum of all
+ * c-values is used. Otherwise `select` subtracts the smaller c-values from this sum. If the order of the additions
+ * matters, `order` adds in the order of libvmaf instead. Kernels that are not needed end at once.
  *
- * Marked samples have the highest bit set. A pair of columns takes 32 bits and is aligned to 32 bits.
+ * Marked samples have the highest bit set. A pair of columns occupies 32 bits and is aligned to 32 bits.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* Returns the value that occurs most often among three, or the least if all differ. There are no branches, because
+/* Returns the value that occurs most often among three, or the smallest if all differ. The code has no branches because
  * lanes would diverge. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
@@ -3810,8 +3829,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample to the low half of
-     * a fifth word. Outside the picture, its border is repeated. */
+    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample into the low half
+     * of a fifth word. Outside the picture, its border is repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3867,7 +3886,7 @@ template <int BYTES> struct CambiPrepare {
             fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
         if (launch.softened) {
             fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
-            /* The sums of four samples fit the halves of a word. */
+            /* The sums of four samples fit in the halves of a word. */
 #pragma unroll
             for (int k = 0; k <= RUN; k++)
 #pragma unroll
@@ -3978,8 +3997,8 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Makes scale 0: every sample or every second one, filtered. A thread makes pairs of samples, one below the
-     * other. */
+    /* Computes scale 0: every sample or every second one, filtered. A thread computes pairs of samples, one pair below
+     * the other. */
     GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
         const vmafgpu__cambi_plane &plane = launch.scale[0];
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
@@ -4066,11 +4085,11 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block makes a square of scale 4. In each finer scale, it makes the area of that square and the samples that the
- * square depends on. */
+ * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers and those
+ * that the square depends on. */
 
-/* Makes one scale: COUNT x COUNT samples, which begin LOW before the block's own square, from every STEP-th sample of
- * `from`, which begins FROM_LOW before it. OWN is the side of the block's own square. */
+/* Computes one scale: COUNT x COUNT samples, which begin LOW samples before the block's own square, from every STEP-th
+ * sample of `from`, which begins FROM_LOW samples before that square. OWN is the side of the block's own square. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -4138,14 +4157,14 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
 
 /* ---- count ----
  *
- * A block has a strip of columns and some rows of a scale. It visits the rows that have samples to evaluate. Shared
- * memory holds for each column a histogram of the samples that the window covers, one byte per code. Columns come in
- * pairs, with a histogram of both columns and one of the first. So a window is a row of pairs and one more column: the
- * first of a pair on its right, or the second of a pair on its left. The histogram of a second column is the difference
- * of the two histograms of its pair. A thread evaluates a sample of the row and adds up the bytes around its code, four
- * codes at a time. It also updates the histograms of a pair of columns. Histograms cover few codes, starting from the
- * lowest that the block evaluates. Most blocks have no other codes; further codes are processed in the same way
- * afterwards.
+ * A block processes a strip of columns in some rows of a scale. It visits the rows that contain samples to evaluate.
+ * Shared memory holds histograms of the samples that the window covers in each column, with one byte per code. Columns
+ * are grouped in pairs; each pair has one histogram of both columns and one of its first column. So a window consists
+ * of several pairs and one more column: the first of a pair on its right, or the second of a pair on its left. The
+ * histogram of a second column is the difference of the two histograms of its pair. A thread evaluates a sample of the
+ * row and adds up the bytes around its code, four codes at a time. It also updates the histograms of a pair of columns.
+ * Histograms cover few codes, starting from the lowest that the block evaluates. Most blocks have no other codes;
+ * further codes are processed in the same way afterwards.
  */
 struct CambiStrip {
     const uint8_t *samples; /* of the scale */
@@ -4153,7 +4172,7 @@ struct CambiStrip {
     uint32_t cell;          /* words of each histogram */
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row: of the thread's columns, and of its sample */
-    bool has_pair, has_own;   /* whether they are in the picture */
+    bool has_pair, has_own;   /* whether they are inside the picture */
     uint32_t zero, counted;   /* word of the first code that is counted, and number of codes */
 };
 
@@ -4178,9 +4197,9 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* Returns the c-value of a sample with four contrasts, as bits of a float. `cells`: histograms of the pair that
- * contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code of the
- * sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
+/* Returns the c-value of a sample, evaluated for four contrasts, as the bits of a float. `cells`: histograms of the
+ * pair that contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code
+ * of the sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -4218,14 +4237,14 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Sums in halves of words. `high` has the sums of the odd bytes. `low` has the sums of the even bytes, which are
-     * the rest of the sums of words. */
+    /* Sums in halves of words. `high` holds the sums of the odd bytes. `low` holds the sums of the even bytes, which
+     * are the sums of whole words minus those of the odd bytes. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* Counts from four codes below the sample on, first those at even distances, then those at odd distances. */
+    /* The counts of nearby codes, starting four below the sample: first at even distances, then at odd distances. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4283,20 +4302,20 @@ GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const ui
     return bits_of(best);
 }
 
-/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 bits. If a miscompiled kernel
- * produces another value, `& 63` keeps the shift defined, and the self-test reports the kernel. */
+/* Returns a c-value in units of 2^-24. A c-value that is not 0 is at least 0.5 and has 24 significant bits. If a
+ * miscompiled kernel produces another value, `& 63` keeps the shift defined, and the self-test reports the kernel. */
 GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
-/* The pair of columns in which a thread searches for codes. The threads of a block cover several rows at once. */
+/* The pair of columns in which a thread searches for codes. The threads of a block search several rows at once. */
 struct CambiScan {
     int32_t row, first_y, height; /* the row where the thread begins; rows of the block */
     uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
-/* Loads two samples in each of four rows, from `row` on; outside the picture they are unmarked. */
+/* Loads two samples in each of four rows, starting at `row`. Samples outside the picture are unmarked. */
 GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -4307,8 +4326,8 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
     }
 }
 
-/* Updates the least and the highest code from `from` on that the thread finds. Codes are counted from the word
- * `mark`. */
+/* Updates the lowest and the highest code that the thread finds among the codes from `from` up to, but not including,
+ * `centres`. The word `mark` is code 0. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4326,8 +4345,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* Returns the rows in which the thread finds one of `count` codes from the word `first` on. The highest bit is the
- * first row. */
+/* Returns a mask of the rows in which the thread finds one of `count` codes, starting at the word `first`. The highest
+ * bit is the first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4343,7 +4362,7 @@ GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, 
     return found;
 }
 
-/* Returns the least word of a block in every thread. `words` is shared memory with one word per warp. */
+/* Returns, in every thread, the smallest v of the block. `words` is shared memory with one word per warp. */
 GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2) {
         const uint32_t other = shuffle_xor_word(v, mask);
@@ -4395,7 +4414,7 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
     }
 }
 
-/* Computes the c-values of a strip. GROUP: number of pairs of columns whose total count fits a byte, or 0 for any
+/* Computes the c-values of a strip. GROUP: number of pairs of columns whose total count fits in a byte, or 0 for any
  * number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
@@ -4515,13 +4534,13 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 
 /* ---- select ----
  *
- * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Three passes
- * find nine bits each of the value at the last rank that is summed. The last launch subtracts the values below it from
- * the sum.
+ * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Each of
+ * three passes finds nine bits of the value at the last rank that is summed. The last launch subtracts the values below
+ * it from the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* libvmaf rounds sums from 2^29 on, which is 2^53 in these units. */
+/* Sums of at least 2^29, which is 2^53 in these units, are rounded in libvmaf. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -4601,8 +4620,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
-            /* Loads four words at once, including words that were never stored; these are ignored below. initcheck of
-             * compute-sanitizer reports them. */
+            /* Loads four words at once, including words that were never stored; these are ignored below. The initcheck
+             * tool of compute-sanitizer reports these loads. */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
@@ -4674,8 +4693,8 @@ struct CambiOrder {
     }
 };
 
-/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists the distances of values
- * that must leave their side, in order, and returns their number. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order,
+ * the distances from `first` of the values that must move to the other side, and returns their number. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4844,7 +4863,7 @@ GPU_FN void cambi_gather_top(uint32_t *values, int32_t n, int32_t top) {
 }
 
 /* cambi_bits_of() returns the number of significant bits of v, cambi_unit_of() the unit in the last place of a double
- * of the size of v. Both are for values in units of 2^-24. */
+ * as large as v. Both are for values in units of 2^-24. */
 GPU_FN int cambi_bits_of(int64_t v) {
     const uint32_t high = (uint32_t)((uint64_t)v >> 32);
     return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
@@ -4891,7 +4910,7 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
 }
 
 /* Computes how much a chunk of values adds to a sum that is an even multiple of the unit, in sums[0], and to an odd
- * multiple, in sums[1]. As long as the unit does not change, the rounding depends on nothing else of the sum. */
+ * multiple, in sums[1]. As long as the unit does not change, the rounding depends on no other property of the sum. */
 GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
@@ -4965,9 +4984,9 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 /* ================================================================================================
  * >>speed                                        entropy of chroma planes and of changes of luma, in float
  * ================================================================================================
- * Every sum has the same order as on the CPU, so long sequential sums determine the time. Therefore a block does little
- * work, and many blocks run in parallel, for planes and pairs. Block y is a plane (u of the reference, u of the
- * distorted frame, then v of both), block z a pair.
+ * Every sum is added up in the same order as on the CPU, so the running time is determined by long sequential sums.
+ * Therefore each block does little work, and many blocks run in parallel. Block y selects a plane (u of the reference,
+ * u of the distorted frame, then v of both), block z a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -4991,7 +5010,7 @@ struct SpeedPlane {
     bool is_even; /* words have even addresses */
 };
 
-/* Returns luma of a frame and of the frame before it. */
+/* Returns the luma planes of a frame and of the frame before it. */
 GPU_FN SpeedPlane speed_changing_plane(const vmafgpu__speed_low_launch &launch) {
     const vmafgpu__gpu_chroma &luma = launch.chroma[block_z()];
     SpeedPlane plane;
@@ -5021,7 +5040,7 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
-/* Returns a sample, scaled to 8 bits. CHANGES: returns the change of a sample. */
+/* Returns a sample, scaled to 8 bits, or, if CHANGES is true, the change of a sample. */
 template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     if constexpr (CHANGES) {
@@ -5042,7 +5061,7 @@ GPU_FN float speed_weight(uint64_t source) {
     return float_bits((uint32_t)(source >> 32));
 }
 
-/* Applies the taps to a column around row y, after a prescale that makes each sample from 2 x 2. */
+/* Applies the taps to a column around row y, after a prescale that computes each sample from 2 x 2 samples. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
@@ -5066,7 +5085,7 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
     return sum;
 }
 
-/* Returns a sample after any prescale. */
+/* Returns a sample, after the prescale if there is one. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
@@ -5129,9 +5148,8 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
     return chunk;
 }
 
-/* Computes low-resolution columns in the usual case, 9 taps and no prescale, from whole chunks. Such a column uses the
- * end of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, as the CPU
- * does. */
+/* Computes low-resolution columns from whole chunks in the usual case: 9 taps and no prescale. Each column uses the end
+ * of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, as the CPU does. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
@@ -5149,7 +5167,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         const int32_t chunk = 2 * first - 1 + i;
         if (chunk < 0 || (i >= 2 * count && !launch.mask))
             continue;
-        if (chunk >= whole) { /* the row ends in this chunk, and no column needs it */
+        if (chunk >= whole) { /* the row ends in this chunk, and no output column needs the chunk */
 #pragma unroll 1
             for (int32_t t = -REACH; t <= REACH; t++)
 #pragma unroll 1
@@ -5157,7 +5175,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* the last four samples of the chunk count, otherwise the first five */
+        const bool is_end = i % 2 == 0; /* the last four samples of the chunk are used, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5202,8 +5220,8 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Computes some columns of a row of a low-resolution plane; block x selects them. STEP is 0 after a prescale. CHANGES:
- * processes changes between frames. */
+/* Computes some columns of a row of a low-resolution plane; block x selects them. STEP is 0 after a prescale. If
+ * CHANGES is true, it processes changes between frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -5237,8 +5255,9 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* The number in a name is the distance of two samples in bytes. A prescale has separate kernels, because nvcc moves
- * loads from its tables before the condition, even if there are no tables. */
+/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale have kernels of
+ * their own, because nvcc would move loads from the prescale tables before the condition, even if there are no
+ * tables. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
     speed_low<0>(launch);
 }
@@ -5255,7 +5274,7 @@ GPU_KERNEL(vmafgpu_speed_low_4, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_TH
     speed_low<4>(launch);
 }
 
-/* Returns the OR of the words of a row, without interleaved words of the other plane. */
+/* Returns the OR of the words of a row, ignoring interleaved words of the other plane. */
 GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y) {
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *row = plane.data - aside + y * plane.pitch;
@@ -5274,8 +5293,7 @@ GPU_FN uint32_t speed_seen_in_row(const vmafgpu__speed_low_launch &launch, const
     return seen;
 }
 
-/* Checks the complete source rows of low-resolution row block_x() for illegal words, unless the low kernel checks
- * them. */
+/* Checks the complete source rows of low-resolution row block_x() for illegal words, unless speed_low() checks them. */
 template <bool SCALED> GPU_FN void speed_check(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0] ||
@@ -5313,12 +5331,12 @@ GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) {
     return !(launch.pairs >> block_z() & 1);
 }
 
-/* Returns a part of the scratch memory of the pair of this block, for a plane. */
+/* Returns a part of the scratch memory for a plane of this block's pair. */
 GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__speed_part &part, uint32_t plane) {
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns the number of positions of a block along one axis of a plane that is `blocks` blocks long. */
+/* Returns how many positions a block can have along one axis of a plane that is `blocks` blocks long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -5330,7 +5348,7 @@ GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float
 
 /* ---- subtraction of the local mean; means of the places of a block ---- */
 
-/* Returns the local mean at x, y. REACH is 0 if the launch has the number of taps. */
+/* Returns the local mean at x, y. REACH is 0 if the launch specifies the number of taps. */
 template <int REACH>
 GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *low, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int AT_ONCE = REACH ? 2 * REACH + 1 : 1;
@@ -5348,8 +5366,8 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
     return sum;
 }
 
-/* Computes rows first .. end - 1 of the plane without its local mean, with `count` threads, and writes them to memory
- * and to `band`. */
+/* Subtracts the local mean from rows first .. end - 1 of the plane, with `count` threads, and writes the results to
+ * memory and to `band`. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
     const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
@@ -5437,10 +5455,10 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 
 /* ---- covariance: sums of products of samples at a fixed distance ----
  *
- * One block processes each distance of two places, and another block the samples themselves. Sums are in double
- * precision; the products are exact. First, a thread sums down a column, once for each row where a window can begin.
- * Then one thread per such row adds the sums along the columns, once for each column where a window can begin. The part
- * that all windows have in common is summed only once. */
+ * There is one block for each distance between two places, and one more block for the samples themselves. Sums are in
+ * double precision; the products are exact. First, a thread sums down a column, once for each row where a window can
+ * begin. Then one thread per such row adds the sums along the columns, once for each column where a window can begin.
+ * The part that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5460,7 +5478,7 @@ GPU_FN SpeedDistance speed_distance(int32_t index) {
     return d;
 }
 
-/* Returns the product of a sample and the one at the distance, or the sample itself if is_single. */
+/* Returns the product of a sample and the sample at the given distance, or the sample itself if is_single is true. */
 GPU_FN double speed_product(const float *at, const float *other, bool is_single) {
     const float factor = load_float(other);
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
@@ -5563,8 +5581,8 @@ struct SpeedCovariance {
 };
 
 /* Computes the same as vmafgpu__speed_covariance_in_order(), with a warp. Each addition waits for the previous one, so
- * everything else is done beforehand: a lane computes one of LANES terms, and all lanes add them. `terms` is shared
- * memory for LANES numbers. */
+ * everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of these terms.
+ * `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5572,7 +5590,7 @@ GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, con
     double sum = 0;
     float next_a = 0, next_b = 0;
     for (int32_t from = -LANES; from < w * h; from += LANES) {
-        /* The first round and the terms beyond the end add 0, which is possible because the sum is never -0. */
+        /* The first round and the terms beyond the end add 0, which changes nothing because the sum is never -0. */
         const bool is_term = from >= 0 && from + lane < w * h;
         terms[lane] = is_term ? ((double)next_a - c.mean_a) * ((double)next_b - c.mean_b) : 0;
         for (; x >= w; x -= w)
@@ -5648,8 +5666,8 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
 
 /* ---- eigenvalues, by one warp ---- */
 
-/* Returns 1 / sqrt(v) as rounding of the double gives it, for 1 <= v <= 2 or NaN. The start y must be within 12 units
- * in the last place. All such v and y were tried. */
+/* Returns 1 / sqrt(v) with the same rounding as a computation in double, for 1 <= v <= 2 or NaN. The estimate y must be
+ * accurate to 12 units in the last place. All such v and y were tested. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -5724,7 +5742,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         if (r == top)
             m.e[i] = own;
         warp_barrier(); /* all lanes have read the column, which the next step overwrites */
-        if (tau != 0) { /* also if it is NaN */
+        if (tau != 0) { /* true for NaN, too */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)
                 m.v[place] = v;
@@ -5797,8 +5815,8 @@ struct SpeedTangent {
 };
 
 /* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The operations here round like a
- * division as long as all values are in the range of floats. The root starts from the quotient before its
- * refinement. */
+ * division as long as all values are in the range of floats. The computation of the root starts from the unrefined
+ * quotient. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least; /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -5885,7 +5903,7 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- solution matrix: a QR decomposition with whole matrices, by a block ----
  *
- * A thread has five rows of a column. A reflection does not change the rows above its first row. Sums of products can
+ * A thread holds five rows of a column. A reflection does not change the rows above its first row. Sums of products can
  * omit the zeros of these rows, as long as all numbers are finite. */
 
 enum {
@@ -5913,7 +5931,7 @@ struct SpeedSolver {
 };
 
 /* Adds to `sum` the products of some rows of the reflection with a group of rows of column j, which begins at `from`.
- * `is_own`: they are the same rows, so the diagonal of the reflection is among the factors. */
+ * If `is_own` is true, both are the same rows, so the diagonal of the reflection is among the factors. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -6052,7 +6070,7 @@ GPU_FN bool speed_is_singular(const vmafgpu__speed_launch &launch, uint32_t plan
 
 typedef const double (*LogTable)[3];
 
-/* Copies the table of the logarithm to shared memory, where each lane can read a different entry at once. */
+/* Copies the table of the logarithm to shared memory, where the lanes can read different entries at the same time. */
 template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed_launch &launch) {
     double *table = (double *)shared_memory();
     static_assert(VMAFGPU__LOG2_ENTRIES * 3 <= THREADS, "an entry for each thread");
@@ -6067,8 +6085,8 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* Shared memory of the thread block, and the thread's place in it: it is thread `group` of block `block` of the
- * plane. */
+/* Shared memory of the thread block, and the thread's place in it: the thread has number `group` within block `block`
+ * of the plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -6134,7 +6152,7 @@ GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LI
         e.x[n * BLOCKS] = 0;
 }
 
-/* Solves r times the new x = x, from the last line up, with one thread per block. */
+/* Solves r * y = x and replaces x by y, from the last line up, with one thread per block. */
 GPU_FN void speed_substitute(const SpeedEntropy &e) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
@@ -6399,7 +6417,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 /* ================================================================================================
  * >>chains                                       sums of floats in a fixed order
  * ================================================================================================
- * Rows are summed from left to right, one lane per row, then their sums from top to bottom.
+ * Each lane sums a row from left to right. Then the row sums are added from top to bottom.
  */
 
 /* Sums rows of a plane. Block z selects the pair, block x the rows. */
@@ -6535,10 +6553,10 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. With terms of both
- * signs, `low` and `high` are how far the sum moves down and up on the way. The effect is the same for all sums between
- * two adjacent powers of two, because a sum is rounded to the nearest number, and in a tie to the even one. 2 * ROOM
- * means that the sum leaves this range. */
+/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. If terms have both
+ * signs, `low` and `high` are the largest distances by which the sum moves down and up on the way. The effect is the
+ * same for all sums between two adjacent powers of two, because a sum is rounded to the nearest number, and in a tie to
+ * the even one. 2 * ROOM means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
@@ -6626,8 +6644,8 @@ GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Su
 }
 
 /* Adds terms in order, group by group. As long as the sum stays between two adjacent powers of two, each thread
- * computes the effect of one group, and the sums after all groups follow from these. The group with which the sum
- * leaves this range is added term by term. */
+ * computes the effect of one group, and the sum after each group follows from these effects. The group with which the
+ * sum leaves this range is added term by term. */
 template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
     enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
     typedef typename Sum::Bits Bits;
@@ -6795,7 +6813,7 @@ GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) {
     return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k];
 }
 
-/* Computes four sums along a line, from its column x - reach on; x is a multiple of four. */
+/* Computes four sums along a line, starting at column x - reach of the line; x is a multiple of four. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
     if constexpr (REACH > 0) {
         float v[(2 * REACH + 4 + 3) / 4 * 4];
@@ -6826,7 +6844,7 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
     }
 }
 
-/* Adds a row of the picture to the sums down a column. It is row k of the first sum. */
+/* Adds a row of the picture to the sums down a column. This row is row k of the first sum. */
 template <int REACH>
 GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
                         float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6845,7 +6863,7 @@ GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, in
 }
 
 /* Computes sums down column x of both pictures, for rows from y0 on. BYTES is the size of a sample, or 0 if the launch
- * has it. */
+ * specifies it. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x,
                      int32_t y0, float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6941,7 +6959,7 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
         out[j * line] = sum[j];
 }
 
-/* Makes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
+/* Computes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
  * Block z is a picture of a pair. REACH is 0 for any reach. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum {
@@ -7096,8 +7114,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* Does the same as float_motion() for smaller pictures, in which a pixel is made of four blurred ones. Block y is a
- * row. */
+/* Does the same as float_motion() for smaller pictures, in which each pixel is computed from four blurred ones. The
+ * y index of a block is the row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7248,14 +7266,15 @@ GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size
 
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
-/* `size` has magnitudes of a tile, weighted by contrast sensitivity: [original, lost, added][band][pixel]. `side` has
- * the amounts by which lost and added detail masks its neighbours. "Lost" is the detail of the original that is left in
- * the distorted picture; the loss is measured by it. */
+/* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, lost, added][band][pixel]. `side`
+ * contains the amounts by which lost and added detail masks its neighbours. Despite its name, "lost" is the detail of
+ * the original that is left in the distorted picture; the loss is computed from it. */
 struct FloatAdmTile {
     float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
 };
 
-/* Decouples a band of a pixel. `lost` and `added` receive weighted magnitudes. Returns that of the original. */
+/* Decouples a band of a pixel. `lost` and `added` receive weighted magnitudes. Returns the weighted magnitude of the
+ * original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
@@ -7305,8 +7324,8 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* By the border rule, pixels outside the picture have the bands of pixels inside. Pixels further outside are
-         * not used. */
+        /* By the border rule, pixels outside the picture have the same bands as pixels inside. Pixels further outside
+         * are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -7351,7 +7370,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int kind = 0; kind < 3; kind++) { /* added detail masks lost detail, and the other way round */
+        for (int kind = 0; kind < 3; kind++) { /* added detail masks lost detail, and vice versa */
             const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
 #pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)
@@ -7370,10 +7389,10 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
 /* ================================================================================================
  * >>ssim                                         structural similarity
  * ================================================================================================
- * Products with taps are rounded to float and summed in double, from the first tap on. Each block of a picture stores
- * sums of its own. If their total may round to another float than that of libvmaf, the sum is uncertain. Then `rounded`
- * and `finalise` narrow it down. If it is still uncertain, the host requests a recomputation: all terms, strip by
- * strip, and their sum in the order of libvmaf.
+ * Products with taps are rounded to float and summed in double, from the first tap on. Each thread block stores its own
+ * sums. If their total may round to a different float than the total of libvmaf, the sum is uncertain. Then `rounded`
+ * and `finalise` narrow it down. If it is still uncertain, the host requests a recomputation, in which all terms are
+ * computed strip by strip and added in the order of libvmaf.
  */
 
 /* Returns a picture of a scale: the reference (f is 0) or the distorted one (f is 1). */
@@ -7398,8 +7417,8 @@ GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) {
     return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k;
 }
 
-/* Converts floats to doubles by one multiplication and addition of integers, because conversions run at a quarter of
- * the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
+/* Converts floats to doubles with one multiplication and one addition of integers, because conversions run at a quarter
+ * of the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
 struct Widening {
     uint32_t factor;
     uint64_t addend;
@@ -7412,8 +7431,9 @@ GPU_FN double widened(float v, const Widening &how) {
 }
 
 /* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
- * samples of at least SSIM_POSITIVE. The 2^-127 that replaces 0 is lost in a sum with such a product. A sum of zeros
- * only is set to 0. */
+ * samples of at least SSIM_POSITIVE. The conversion turns 0 into 2^-127, which is
+ * rounded away when it is added to such a product. A sum
+ * that consists only of zeros is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7443,7 +7463,7 @@ GPU_FN float ssim_square(const uint8_t *data, int64_t pitch, int32_t x0, int32_t
     return ssim_narrowed<Products::POSITIVE>(sum);
 }
 
-/* Makes scale 0 of float_ssim: means of square areas of luma. */
+/* Computes scale 0 of float_ssim: means of square areas of luma. */
 GPU_FN void ssim_reduce(const vmafgpu__ssim_launch &launch) {
     const vmafgpu__ssim_scale &to = launch.scale[0];
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z() / 2];
@@ -7473,8 +7493,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples, from `own` on. POSITIVE means that the samples are
- * positive. The products have the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. POSITIVE means that the samples
+ * are positive. The products have the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7502,8 +7522,8 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* Loads the samples that the pixels of a block from (x0, y0) on depend on, and returns the least. A thread issues all
- * its loads before it uses the first sample. */
+/* Loads the samples on which the pixels of the block at (x0, y0) depend, and returns the smallest one. A thread issues
+ * all its loads before it uses the first sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit,
                        float *tile) {
@@ -7539,7 +7559,7 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* Makes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
+/* Computes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
  * are in shared memory. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
@@ -7587,8 +7607,8 @@ enum {
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Loads the samples of a row that adjacent windows use, and returns the least. BYTES is the size of a sample, or 0 if
- * `bytes` has it. Columns beyond `last` repeat that column; they belong to no window. */
+/* Loads the samples of a row that adjacent windows use, and returns the smallest one. BYTES is the size of a sample, or
+ * 0 if `bytes` is. Columns beyond `last` repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7607,7 +7627,7 @@ GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes
     return least;
 }
 
-/* Computes a row of adjacent windows, plane by plane, because the sums of all planes would not fit the registers. */
+/* Computes a row of adjacent windows, plane by plane, because the sums of all planes would not fit in the registers. */
 template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
 #pragma unroll
@@ -7626,7 +7646,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* Computes one mean of the windows of a thread, which are one below the other. */
+/* Computes one mean of each window of a thread. The windows form a column. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7643,11 +7663,11 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 
 /* Computes the windows of the block at (x0, y0). A thread stores the means of a, b, a a, b b, a b of its windows, plane
  * by plane, in place of its first lines, and returns the address of the first mean. BYTES is the size of a sample, or 0
- * if the scale has it. */
+ * if the scale specifies it. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
-    }; /* lines from the first one of the last thread on */
+    }; /* the lines from the first line of the last thread onwards */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7840,13 +7860,14 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
     }
 }
 
-/* Returns half a unit in the last place of a sum of this size, which is the most that an addition rounds by. */
+/* Returns half a unit in the last place of a sum of this size, which is the largest rounding error of an addition. */
 GPU_FN double ssim_rounding(double size) {
     const uint64_t exponent = bits_of(size) & (uint64_t)0x7ff << 52, least = (uint64_t)54 << 52;
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Returns whether the range of a sum allows more than one float for the mean, or is not a number. */
+/* Returns whether more than one float is possible for the mean of a sum in this range, or whether the range is not a
+ * number. */
 GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
@@ -7855,13 +7876,13 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
 /* Adds up the sums of a scale, which block x selects, and marks uncertain ones.
  *
  * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. The sum is
- * hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So all roundings
- * in a band together are less than those of as many sums of the size at the end of the band. The sum computed here,
- * with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is uncertain unless
- * both errors leave only one float.
+ * hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So the rounding
+ * errors within a band add up to less than if each sum were as large as the one at the end of the band. The sum
+ * computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
+ * uncertain unless only one float is possible despite both errors.
  *
- * For an uncertain sum, each row gets the exponent that the sum has approximately at that row. `rounded` rounds the
- * terms of the row accordingly. */
+ * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
+ * the terms of the row accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7869,7 +7890,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS; /* of all, l, c, s; flags of uncertain sums follow */
+    double *totals = bands + BANDS * SUMS; /* four: of the index, l, c and s; flags of uncertain sums follow */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7942,8 +7963,8 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
  * sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the range of the sum
- * before the row shows whether it stays between these powers. In the few rows where it may not, each addition rounds by
- * at most half a unit in the last place, and each term has been rounded by half a multiple.
+ * before the row shows whether the sum stays between these powers. In the few rows where it may leave this range, each
+ * addition rounds by at most half a unit in the last place, and each term has been rounded by at most half a multiple.
  *
  * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most
  * half a multiple. The product is exact from e = 16 on, because the sum of the row is below 2^15, which is at most 2^51
@@ -8097,7 +8118,7 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
-    const float *mask = launch.mask + (launch.step >> 30);    /* + 0 keeps it out of registers, which would spill */
+    const float *mask = launch.mask + (launch.step >> 30);    /* + 0: or else registers spill */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -8301,12 +8322,12 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
 }
 
 /* ================================================================================================
- * >>edits                                        changes of the sums by other samples in a rectangle
+ * >>edits                                        changes of the sums caused by new samples in a rectangle
  * ================================================================================================
  * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
- * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code has stored, are
- * subtracted. The part of the picture of the next scale that an edit changes goes to the scratch memory of that edit.
- * The section >>edits of vmafgpu.h specifies the rules.
+ * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code stored earlier, are
+ * subtracted. The part of the picture of the next scale that an edit changes is stored in the scratch memory of that
+ * edit. The section >>edits of vmafgpu.h specifies the rules.
  */
 
 /* The picture of the base with the samples of an edit in it. */
@@ -8424,8 +8445,8 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
     return (int32_t)(bits >> 12) + load(table + (bits >> 8 & 0x7fff));
 }
 
-/* Use of the contributions of samples to the sums. EDIT_CHANGES sums the changes by an edit. EDIT_STORES stores the
- * contributions of the base, EDIT_BLOCKS sums them by blocks of a map. */
+/* How the contributions of samples to the sums are used. EDIT_CHANGES sums the changes caused by an edit. EDIT_STORES
+ * stores the contributions of the base, EDIT_BLOCKS sums them by blocks of a map. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
 /* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. The planes are means
@@ -8447,9 +8468,9 @@ template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) {
     return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2);
 }
 
-/* Loads the samples of a tile into shared memory, from LEAD columns before it on: those of the reference, and the
- * edited ones in the high halves. It loads four at a time, then writes the samples of the edit, then the columns beyond
- * the frame. */
+/* Loads the samples of a tile into shared memory, starting LEAD columns before the tile: those of the reference in the
+ * low halves of words, and the edited ones in the high halves. It loads four at a time, then writes the samples of the
+ * edit, then the columns beyond the frame. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x,
                            int32_t y, int32_t columns, int32_t rows) {
@@ -8582,7 +8603,7 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
 }
 
 /* Computes sums of neighbouring samples of a row, from one half of its words. In contrast to vif_plain_horizontal(), a
- * thread computes only four samples, which takes fewer registers and keeps more threads busy if there are few
+ * thread computes only four samples, which needs fewer registers and keeps more threads busy if there are few
  * columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
@@ -8880,7 +8901,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* This kind adds to the sums of blocks of a map instead of sums over columns. */
+/* This kind adds to the sums of blocks of a map instead of to sums over columns. */
 template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
@@ -8890,7 +8911,7 @@ template <class Base> struct AdmSums<MapKind<Base>, false> {
     bool is_own;               /* the lane's row counts */
 };
 
-/* Starts the sums of the block at the next column. */
+/* Starts new sums, for the block in the next column. */
 template <class Base> GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
     sums.last =
@@ -8990,8 +9011,8 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         adm_step<Kind, true, true>(adm, walk, row, k);
 }
 
-/* This kind sums changes over columns instead of values. An edit has a group of lanes, a power of two of at least
- * eight. The rows of its tile follow those of the previous group. */
+/* This kind sums changes over columns instead of values. Each edit is processed by a group of lanes, whose size is a
+ * power of two of at least eight. The rows of its tile follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
     static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD,
@@ -9022,7 +9043,7 @@ struct EditLanes {
 };
 
 /* Loads rows of samples of both planes of a tile, from band position (x, y) on, with `words` words each. Samples beyond
- * the frame are those of adm_load_tile(). */
+ * the frame are the same as in adm_load_tile(). */
 template <class Kind>
 GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2],
                           const int32_t (&pitch)[2], int32_t width, int32_t height, int32_t x, int32_t y, int32_t words,
@@ -9242,8 +9263,8 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the slopes of the sums in one block. A thread processes a vector at a time, then an input of the model, then
- * one of the sums. */
+/* Computes the slopes of the sums, in a single thread block. A thread processes support vectors first, then one input
+ * of the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
@@ -9281,7 +9302,7 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
     map_slopes(launch);
 }
 
-/* Computes the shares of the blocks of a map in the loss, one thread per block. */
+/* Computes how much of the loss each block of a map is responsible for, with one thread per block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

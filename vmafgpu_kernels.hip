@@ -107,7 +107,7 @@ GPU_FN uint32_t first_lanes(bool v) {
 
 template <class T> GPU_FN const T &again(const T &launch) {
     static_assert(sizeof launch > sizeof(uint64_t),
-                  "pass numbers as uint32_t; other types are taken for the kernel argument");
+                  "pass numbers as uint32_t; other types are treated as the kernel argument");
     const __attribute__((address_space(4))) void *arguments =
         (const __attribute__((address_space(4))) void *)__builtin_amdgcn_kernarg_segment_ptr();
     asm volatile("" : "+s"(arguments));

@@ -1,10 +1,10 @@
-/* Scores frames that are already in GPU memory, as those of a game or streaming engine. The GPU reads the frames in
- * place, and only the scores return to the CPU. Two pairs of frames alternate: the engine draws one while the GPU
+/* Scores frames that are already in GPU memory, such as those of a game or streaming engine. The GPU reads the frames
+ * in place, and only the scores return to the CPU. Two pairs of frames alternate: the engine draws one while the GPU
  * scores the other. vmafgpu_reusable_count() and vmafgpu_wait() show when a pair can be overwritten.
  *
  *     device_frames [cuda | hip [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
- * The engine is a stand-in: it draws on the CPU and copies the frames to the GPU. An engine with frames of its own
+ * The engine is a stand-in: it draws on the CPU and copies the frames to the GPU. An engine that has its own frames
  * needs only the code of run() and score_frames(). engine_overlay.c does the same without waiting. Output:
  *
  *         frame 0: 97.429
@@ -31,7 +31,7 @@ typedef struct engine {
     unsigned char *picture;    /* on the CPU */
 } engine;
 
-/* Returns NULL, or why the engine cannot run. Call engine_close() in both cases. */
+/* Returns NULL on success, otherwise the reason why the engine cannot run. Call engine_close() in both cases. */
 static const char *engine_open(engine *e, int is_hip, const char *driver) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     const char *missing;

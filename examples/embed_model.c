@@ -1,4 +1,4 @@
-/* Converts model files of libvmaf (JSON) into a C header of constant arrays, so that a program contains its models.
+/* Converts model files of libvmaf (JSON) into a C header of constant arrays, so that a program can contain its models.
  *
  *     embed_model --private my_model.json > my_model.h
  *
@@ -223,7 +223,7 @@ static int is_plain(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Returns the letters and digits of a name, with one underscore for other characters in between:
+/* Returns the letters and digits of a name, with one underscore for each run of other characters between them:
  * "vmaf_v0.6.1" -> "vmaf_v0_6_1". */
 static char *join_words(const char *name) {
     char *words = (char *)grow(NULL, NAME_LENGTH + 1, 1);
@@ -692,7 +692,8 @@ static int is_switch(const char *name) {
     return strncmp(name, "GFX", 3) == 0 || strncmp(name, "SM_", 3) == 0;
 }
 
-/* Sets the identifiers: the variables with --private, otherwise the endings of the macros VMAFGPU_NO_... */
+/* Sets the identifiers: with --private the names of the variables, otherwise the endings of the macros
+ * VMAFGPU_NO_... */
 static void name_models(embedding *e) {
     int m, i;
 

@@ -1,6 +1,6 @@
 /* Shows how an encoder finds the cheapest setting that reaches a target score. It codes each frame with one setting
- * after the other, from the cheapest up, and scores each result with vmafgpu_score_pair(). That function allocates
- * nothing and does not change the state of the context, so one context serves the whole search.
+ * after the other, starting with the cheapest, and scores each result with vmafgpu_score_pair(). That function
+ * allocates nothing and does not change the state of the context, so one context serves the whole search.
  *
  *     encoder_loop [TARGET]      the score to reach, by default 90
  *

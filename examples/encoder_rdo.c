@@ -1,7 +1,7 @@
 /* Shows rate-distortion optimisation that maximises VMAF. A small block coder (8x8 DCT, one of eight quantisers per
- * block) first codes a picture with the least squared error that a budget of bits allows. Then it moves bits between
- * blocks: vmafgpu_edit_try() returns how much each coding of a block changes VMAF, and vmafgpu_edit_commit() applies
- * the best choice.
+ * block) first codes a picture with the smallest squared error that is possible within a budget of bits. Then it moves
+ * bits between blocks: vmafgpu_edit_try() returns how much each coding of a block changes VMAF, and
+ * vmafgpu_edit_commit() applies the best choice.
  *
  *     encoder_rdo [BITS_PER_PIXEL]      the budget, by default 0.5
  *
@@ -139,7 +139,8 @@ static double choose(const int *blocks, int count, double price, int by_vmaf, in
     return bits;
 }
 
-/* Chooses codings within a budget of bits and applies them: finds the lowest price per bit that keeps to the budget. */
+/* Chooses codings within a budget of bits and applies them: finds the lowest price per bit at which the codings stay
+ * within the budget. */
 static void spend(const int *blocks, int count, double budget, int by_vmaf) {
     static int choice[BLOCKS];
     double low = 0, high = by_vmaf ? 1 : 1e6;

@@ -1,12 +1,12 @@
-/* Shows the score of each frame while an engine renders, as for an overlay on the screen. No call in the loop waits or
- * allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. With each
- * score comes a map of the blocks in which the score is lost.
+/* Shows the score of each frame while an engine renders, for example in an overlay on the screen. No call in the loop
+ * waits or allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. Each
+ * score comes with a map of the blocks in which the score is lost.
  *
  *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
  *
- * The file compiles as C and as C++. Copy the part `overlay` into your engine. The engine below is a stand-in: it draws
- * and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with RGB
- * or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
+ * The file compiles as C and as C++. Copy the section `overlay` into your engine. The engine below is a stand-in: it
+ * draws and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with
+ * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
  * returns, so an engine without a GPU must score on another thread. Output with `cpu`:
  *
  *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80
@@ -36,8 +36,8 @@ typedef struct overlay {
     float maps[2 * RING][DOWN * ACROSS]; /* of pairs on the screen and of pairs in flight */
 } overlay;
 
-/* Returns the pair of frames into which the engine can draw and decode, or -1 if all pairs are being scored. If it is
- * -1, the engine does not score this frame. After its push, a pair must not be overwritten until
+/* Returns the pair of frames into which the engine can draw and decode, or -1 if all pairs are being scored. In that
+ * case the engine does not score this frame. After its push, a pair must not be overwritten until
  * vmafgpu_reusable_count() counts it. */
 static int overlay_slot(overlay *o) {
     if (o->pushed - vmafgpu_reusable_count(o->vmaf) >= RING) {
@@ -118,7 +118,7 @@ static void paint(unsigned char *picture, int frame, int side) {
     }
 }
 
-/* Returns NULL, or why the engine cannot run. Call engine_close() in both cases. */
+/* Returns NULL on success, otherwise the reason why the engine cannot run. Call engine_close() in both cases. */
 static const char *engine_open(engine *e, const char *kind, const char *driver) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     const char *missing = NULL;

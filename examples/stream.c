@@ -5,7 +5,7 @@
  *     ffmpeg -v error -nostdin -i REF -i DIST -filter_complex \
  *         "[0]extractplanes=y[a];[1]extractplanes=y[b];[a][b]interleave,setpts=N" \
  *         -fps_mode passthrough -f rawvideo - | stream WIDTH HEIGHT
- *                                         scores 8-bit luma planes from standard input, which alternate: reference,
+ *                                         scores alternating 8-bit luma planes from standard input: reference,
  *                                         distorted, reference, ...
  *
  * The filter extractplanes passes luma on unchanged; -pix_fmt gray would convert it to full range. Output of `stream`:
@@ -41,7 +41,7 @@ static int next_pair(source *s, unsigned char *reference, unsigned char *distort
     return s->frame++ < 50;
 }
 
-/* vmafgpu_push() and vmafgpu_flush() call this in frame order. `score` is valid during the call only. */
+/* vmafgpu_push() and vmafgpu_flush() call this in frame order. `score` is valid only during the call. */
 static void on_score(void *user, const vmafgpu_score *score) {
     double *worst = user;
     printf("frame %d: %.3f\n", (int)score->index, score->score);

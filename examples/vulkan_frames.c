@@ -1,16 +1,16 @@
-/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. It imports memory
- * and timeline semaphores of Vulkan into CUDA. A compute shader draws a moving picture and a bad encode of it; the
- * program prints each score when it is ready.
+/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. It imports Vulkan
+ * memory and timeline semaphores into CUDA. A compute shader draws a moving picture and a bad encode of it; the program
+ * prints each score when it is ready.
  *
  *     vulkan_frames [OPTIONS]
  *
  * Two timelines synchronise the APIs. Vulkan signals `drawn`, and the CUDA stream waits for it. CUDA signals `scored`,
- * and Vulkan waits for it before it draws over the pair. The CPU never waits; if the GPU is busy, the program skips the
- * pair. If the Vulkan driver cannot export timelines (Mesa's lavapipe), the CPU waits instead.
+ * and Vulkan waits for that signal before it draws over the pair. The CPU never waits; if the GPU is busy, the program
+ * skips the pair. If the Vulkan driver cannot export timelines (Mesa's lavapipe), the CPU waits instead.
  *
  * Frames:
  *   --way surface      passes images, which CUDA reads in place as surfaces (default)
- *   --way plane        passes images that contain luma only, like those of an NV12 encoder
+ *   --way plane        passes images that contain only luma, like those of an NV12 encoder
  *   --way rgba, luma   copies the same images to linear buffers, for drivers that cannot import images
  *   --size WxH         size of the frames, default 1280x720
  *   --frames N         number of frames, default 120
@@ -21,11 +21,11 @@
  *                      map is complete when `scored` is signalled
  * Checks:
  *   --check            reads all frames back and scores them on the CPU; the results must be bit-identical
- *   --no-wait          omits the wait for `drawn`, which is an error; --check finds it if the GPU is late, for example
- *                      with --rate 0 --load 2000
- *   --validate         enables the validation layer of Khronos
+ *   --no-wait          omits the wait for `drawn`, a deliberate error; --check detects it if the GPU is late, for
+ *                      example with --rate 0 --load 2000
+ *   --validate         enables the Khronos validation layer
  * Other:
- *   --quiet            prints the summary only
+ *   --quiet            prints only the summary
  *   --kernels FILE     kernel file, default: beside the program
  *   --driver LIBRARY   CUDA driver, default libcuda.so.1 or nvcuda.dll
  *
@@ -36,8 +36,8 @@
  *         8 of 8 scores equal those of the CPU
  *
  * The CPU measures `drawn to scored`. On a GPU with timelines the program also prints percentiles of the GPU time per
- * pair. The program opens the first device of CUDA, finds the Vulkan device with the same UUID, and needs no window.
- * Only the Vulkan headers are needed to build it (Debian: libvulkan-dev). It has not been tested on Windows. HIP on
+ * pair. The program opens the first CUDA device, finds the Vulkan device with the same UUID, and needs no window. Only
+ * the Vulkan headers are needed to build it (Debian: libvulkan-dev). The program has not been tested on Windows. HIP on
  * Linux has no external semaphores: with AMD GPUs an engine could import linear buffers with hipImportExternalMemory()
  * and wait on the CPU. That has not been tested either.
  */
@@ -135,7 +135,7 @@ typedef struct cu_semaphore {
     unsigned flags, reserved[16];
 } cu_semaphore;
 
-/* The parameters of waiting and of signalling. The two structs of cuda.h differ only in fields that are zero here. */
+/* Parameters for waiting and for signalling. The two structs in cuda.h differ only in fields that are zero here. */
 typedef struct cu_value {
     uint64_t value, rest[8];
     unsigned flags, reserved[17];
@@ -356,7 +356,7 @@ static void *find_function(void *library, const char *name) {
 #endif
 }
 
-/* ---- opening the first device of CUDA, and the Vulkan device with the same UUID ---- */
+/* ---- opening the first CUDA device, and the Vulkan device with the same UUID ---- */
 
 static int open_cuda(engine *e, unsigned char uuid[16]) {
 #ifdef _WIN32
@@ -395,7 +395,7 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
 }
 
 /* Chooses the device with that UUID. If there is none, as with the simulated GPU of the tests, it chooses a Vulkan
- * device that runs on the CPU, whose memory is host memory. */
+ * device that runs on the CPU and thus uses host memory. */
 static int choose_device(engine *e, const unsigned char uuid[16]) {
     VkPhysicalDevice all[16];
     VkResult result_;
@@ -1092,8 +1092,9 @@ static int open_vmaf(engine *e) {
     return 1;
 }
 
-/* Returns whether the CPU can submit a frame to the slot. With timelines only the command buffers of the slot must be
- * done, because Vulkan itself waits for the score of the earlier pair. Without them the CPU waits here. */
+/* Returns whether the CPU can submit a frame to the slot. With timelines, only the command buffers of the slot must
+ * have finished, because Vulkan itself waits for the score of the earlier pair. Without timelines, the CPU waits
+ * here. */
 static int is_free(engine *e, const slot *s, int frame) {
     if (e->has_timelines) {
         return frame < e->o.ring ||

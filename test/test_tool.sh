@@ -671,7 +671,7 @@ refused '.*--from is frame 100, but there are only 3 pairs' -r "$ref" -d "$work/
 # shellcheck disable=SC2002
 cat "$work/420.dist" | $tool -r "$ref" -d - --from 3 --quiet > "$work/out" 2> "$work/err"
 check '--from beyond the end of a pipe' \
-    grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3 frames; give' "$work/err"
+    grep -q 'no pair of frames to score: --from is frame 3, but .* has only 3 frames; lower --from' "$work/err"
 refused 'from 16 to 16384' -r "$work/small.ref" -d "$work/small.dist"
 for side in 15 16385; do
     refused '--width needs a whole number from 16 to 16384' -r "$ref" -d "$ref" -w $side -h 50 -p 420 -b 8

@@ -1,5 +1,6 @@
-/* Opens a GPU for the examples, with a stream. The driver (CUDA) or the runtime (HIP) is loaded at run time, so that
- * the examples compile on machines without either. Your program uses cuda.h or hip_runtime.h instead of this file. */
+/* Opens a GPU and creates a stream on it, for the examples. The driver (CUDA) or the runtime (HIP) is loaded at run
+ * time, so that the examples compile on machines without either. Your program uses cuda.h or hip_runtime.h instead of
+ * this file. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -51,7 +52,7 @@ static inline void *device_function(void *driver, const char *symbol) {
 #endif
 }
 
-/* Returns NULL, or why there is no GPU. Call device_close() in both cases. */
+/* Returns NULL on success, otherwise the reason why there is no GPU. Call device_close() in both cases. */
 static inline const char *device_open(device *d, int is_hip, const char *driver) {
     int count = 0, found = 1;
     memset(d, 0, sizeof *d);

@@ -1,30 +1,31 @@
-/* A library that provides the functions of libvmaf 3 on top of vmafgpu.h. Programs that are linked to libvmaf (ffmpeg,
- * GStreamer, VapourSynth, encoders) run with it without a rebuild. They compute the same values and write the same
- * reports, byte for byte.
+/* A library that provides the functions of libvmaf 3 on top of vmafgpu.h. Programs that are linked against libvmaf
+ * (ffmpeg, GStreamer, VapourSynth, encoders) can use it without being rebuilt. They compute the same values and write
+ * the same reports, byte for byte.
  *
  * `make libvmaf` builds build/libvmaf.so.3 and build/libvmaf.a, with mingw build/libvmaf.dll.
  *
  * Environment variables:
- *   VMAFGPU_BACKEND   auto, cpu, cuda or hip. By default the CPU computes, or an NVIDIA GPU if the program has imported
+ *   VMAFGPU_BACKEND   auto, cpu, cuda or hip. By default the CPU is used, or an NVIDIA GPU if the program has imported
  *                     a CUDA state
  *   VMAFGPU_THREADS   number of threads; overrides the number that the program requests
- * The log names both at VMAF_LOG_LEVEL_INFO. Kernels for GPUs must be beside the library or in ../lib/vmafgpu.
+ * Backend and threads are logged at VMAF_LOG_LEVEL_INFO. The kernel files for GPUs must be in the folder of the library
+ * or in ../lib/vmafgpu.
  *
  * Differences from libvmaf 3.2.0:
  *   - Scores of earlier frames are available while pictures are still being read. This includes motion and the models.
  *   - The score of a collection can be requested more than once.
  *   - Features are also found by their names in reports ("integer_adm2").
- *   - With motion, speed_temporal or n_subsample, the indices of pictures must be 0, 1, 2 and so on. Only such indices
- *     give complete reports in libvmaf.
+ *   - With motion, speed_temporal or n_subsample, the indices of pictures must be 0, 1, 2 and so on. In libvmaf,
+ *     reports are complete only with such indices.
  *   - With n_subsample, only the frames in the report have feature values.
  *   - One picture cannot be both the reference and the distorted picture: vmaf_read_pictures() returns -EINVAL and does
- *     not take the pictures.
- *   - Reports escape names that contain characters which the format does not allow. In XML, a space in the name of an
+ *     not take ownership of the pictures.
+ *   - In reports, characters of a name that the format does not allow are escaped. In XML, a space in the name of an
  *     attribute becomes _x0020_.
- *   - Samples that exceed the bit depth are refused, and so are pictures below 16x16.
+ *   - Samples that exceed the bit depth are refused, and so are pictures smaller than 16x16.
  *   - cambi writes no heat maps.
- *   - In device pictures, all planes that a feature uses are read, not only luma.
- *   - The library has no internal functions of libvmaf, which some static libraries expose.
+ *   - If pictures are in device memory, all planes that a feature uses are read, not only luma.
+ *   - The internal functions of libvmaf, which some static libraries expose, are missing.
  */
 #if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700 /* fileno, isatty */
@@ -106,7 +107,7 @@ static char *copy_of(const char *text) {
     return copy ? (char *)memcpy(copy, text, size) : NULL;
 }
 
-/* Makes space for at least `count` elements in a list. Returns 0 if memory is short; the list is unchanged then. */
+/* Makes space for at least `count` elements in a list. Returns 0 if memory is short; the list is then unchanged. */
 static int reserve(void *list, size_t *room, size_t count, size_t size) {
     void *at;
     memcpy(&at, list, sizeof at);
@@ -248,8 +249,8 @@ static int open_driver(driver *d) {
 #undef DRIVER_FIND
 }
 
-/* The API has no function that frees the state. Contexts and pools of pictures count their references to it, and the
- * last of them frees it. */
+/* The API has no function that frees the state. Contexts and pools of pictures hold references to the state, and it is
+ * freed with the last reference. */
 struct VmafCudaState {
     int count;
     driver driver;
@@ -353,7 +354,7 @@ static void leave_cuda(VmafCudaState *s) {
     s->driver.pop(&popped);
 }
 
-/* Allocates zeroed memory at a multiple of 64. The address for free() is stored in front of it. */
+/* Allocates zeroed memory at an address that is a multiple of 64. The address for free() is stored before it. */
 static void *take_host(size_t size) {
     char *start = (char *)calloc(1, size + ROW_ALIGNMENT + sizeof start);
     if (!start)
@@ -507,7 +508,7 @@ struct VmafModel {
     char *name, *options;
     uint64_t flags;
     vmafgpu_model model;  /* the model alone or with its collection; both refer to the same parsed file */
-    pthread_mutex_t lock; /* of `predictor`, which several contexts can use */
+    pthread_mutex_t lock; /* protects `predictor`, which several contexts can use */
     vmafgpu *predictor;
 };
 
@@ -838,7 +839,7 @@ struct VmafContext {
     char *features[MOST_FEATURES], *options[MOST_FEATURES];
     int feature_count;
 
-    pthread_mutex_t lock; /* of all fields below; while `is_busy`, only the worker thread uses the engine */
+    pthread_mutex_t lock; /* protects all fields below; while `is_busy`, only the worker thread uses the engine */
     pthread_cond_t changed;
     board board;
     vmafgpu *engine;
@@ -1015,7 +1016,7 @@ int vmaf_use_features_from_model_collection(VmafContext *context, VmafModelColle
 }
 
 int vmaf_use_feature(VmafContext *c, const char *feature, VmafFeatureDictionary *options) {
-    static const char suffix[] = "_cuda"; /* in libvmaf, ending of the features that a GPU computes */
+    static const char suffix[] = "_cuda"; /* in libvmaf, the suffix of features that a GPU computes */
     int err = -EINVAL;
     if (!c || !feature)
         return -EINVAL;
@@ -1247,7 +1248,7 @@ static int push_pair(VmafContext *c, pair *p) {
     if (err)
         return err;
     if (is_borrowed) {
-        /* The pair is added before the push, which can already release its pictures before it returns. */
+        /* The pair is added before the push, because the push can release its pictures before it returns. */
         if (!reserve(&c->borrowed, &c->borrowed_room, c->borrowed_count + 1, sizeof *c->borrowed))
             return -ENOMEM;
         p->position = c->pushed;
@@ -1523,7 +1524,8 @@ static int open_predictor(VmafModel *m) {
 }
 
 /* Applies the model to the values on the board and writes its outputs to the board, starting with output `first`. If a
- * value is missing that the model needs, the score is NaN: the function fails and sets `missing` to the feature. */
+ * value that the model needs is missing, the score is NaN. Then the function fails and sets `missing` to the name of
+ * the feature. */
 static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
     int err = open_predictor(m);
@@ -1572,7 +1574,7 @@ static int score_at(VmafContext *c, VmafModel *m, double *score, uint64_t index)
     return figure_at(c, m->name, score, index);
 }
 
-/* Number of outputs of a collection, without those of its single models. */
+/* Number of outputs of a collection, excluding those of its single models. */
 enum { OUTPUTS = 4 };
 
 static void collection_outputs(VmafModelCollectionScore *s, double *outputs[OUTPUTS]) {
@@ -1655,7 +1657,7 @@ static int score_pooled(VmafContext *c, VmafModel *m, enum VmafPoolingMethod met
     return err ? err : pool_at(c, m->name, method, score, first, last);
 }
 
-/* Ends a public function with a call under the lock. */
+/* Ends a public function: makes the call while holding the lock, and returns its result. */
 #define LOCKED(c, call) \
     do { \
         pthread_mutex_lock(&(c)->lock); \
@@ -1705,7 +1707,7 @@ int vmaf_score_pooled_model_collection(VmafContext *c, VmafModelCollection *coll
 }
 
 const char *vmaf_version(void) {
-    return "3.2.0"; /* the version of libvmaf with the same values */
+    return "3.2.0"; /* the version of libvmaf that computes the same values */
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -1722,8 +1724,8 @@ static int reported_value(void *user, int64_t frame, int i, double *value) {
     return f != NULL;
 }
 
-/* Returns the first index from `frame` on that is on a page of some column, so that a report skips large gaps without a
- * check of each index. */
+/* Returns the first index from `frame` on that is on a page of some column, so that a report skips large gaps without
+ * checking each index. */
 static int64_t reported_next(void *user, int64_t frame) {
     VmafContext *c = (VmafContext *)user;
     uint64_t next = INT64_MAX;

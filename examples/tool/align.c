@@ -167,8 +167,8 @@ static void align_moments(const align_signature *s, int64_t count, double *mean,
     *deviation = cells > 0 ? sqrt(squares / cells - *mean * *mean > 0 ? squares / cells - *mean * *mean : 0) : 0;
 }
 
-/* Returns the signatures of the distorted video with the mean and deviation of the reference, to compensate for another
- * range or contrast. The caller frees them. Returns NULL if memory is short. */
+/* Returns the signatures of the distorted video with the mean and deviation of the reference, to compensate for a
+ * different range or contrast. The caller frees them. Returns NULL if memory is short. */
 static align_signature *align_equalise(const align_problem *p) {
     double mean[2], deviation[2];
     align_signature *out = (align_signature *)malloc(sizeof *out * (size_t)(p->distorted_count + 1));
@@ -205,7 +205,8 @@ static int align_measure_best(align_problem *p) {
 /* ---- the path ---- */
 
 /* Returns the cost of a change of the offset before frame j: the larger of the smallest distances of frames j - 1 and
- * j. Noise alone gains less by a change, because it has components in many directions and a change follows only one. */
+ * j. Noise alone does not justify a change: noise has components in many directions, and a change follows only one of
+ * them, so it gains less than this cost. */
 static int64_t align_change_cost(const align_problem *p, int64_t j) {
     uint32_t a = p->least[j], b = j > 0 ? p->least[j - 1] : a, most = a > b && a != ALIGN_NONE ? a : b;
     return most == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)most + 2;
@@ -277,7 +278,7 @@ static int align_add(align_range **list, int *count, align_range range) {
 }
 
 /* Returns how much smaller the sum of distances of frames first to last is with offset `right` than with `wrong`.
- * Frames without a counterpart in either do not count. *noise is the mean distance with `right`. */
+ * Only frames that have a counterpart with both offsets are counted. *noise is the mean distance with `right`. */
 static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, int right, int wrong, int64_t *noise) {
     int64_t gain = 0, sum = 0, count = 0;
     for (int64_t j = first; j <= last; j++) {
@@ -292,8 +293,8 @@ static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, i
     return gain;
 }
 
-/* Adds a range to `doubts` if another offset fits a stretch as well. The gain of the right offset must be larger than
- * noise can cause. Returns 0 if memory is short. */
+/* Adds a range to `doubts` if another offset fits a stretch equally well. The gain of the right offset must be larger
+ * than noise can cause. Returns 0 if memory is short. */
 static int align_check_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
     int low = offset, high = offset;
     for (int o = 0; o < p->offsets; o++) {
@@ -317,7 +318,7 @@ static int align_check_stretch(const align_problem *p, alignment *a, int64_t fir
     return (low == high && !is_last) || align_add(&a->doubts, &a->doubt_count, range);
 }
 
-/* Returns the range of frames where a change of the offset, found before frame `at`, may be. */
+/* Returns the range of frames in which a change of the offset that was found before frame `at` may have happened. */
 static align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
     align_range range = { at, at, after - before, 0 };
     int64_t noise;

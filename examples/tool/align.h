@@ -1,13 +1,13 @@
 /* align.h: finds the frame of the reference that each frame of a distorted video shows, by comparing the pictures.
  *
- * The signature of a frame is the mean luma of each of 20 by 12 cells. The distance of two frames is the mean squared
- * difference of their signatures. A path assigns one frame of the reference to each distorted frame. Its offset is
- * constant, except where frames were dropped or repeated. Dynamic programming finds the path with the smallest sum of
- * distances and costs of changes. The arithmetic is in integers, except for one gain that is rounded, so every machine
- * finds the same path.
+ * The signature of a frame consists of the mean luma of each of 20 by 12 cells. The distance between two frames is the
+ * mean squared difference of their signatures. A path assigns one frame of the reference to each distorted frame. The
+ * offset of the path is constant, except where frames were dropped or repeated. Dynamic programming finds the path with
+ * the smallest sum of distances and costs of changes. All arithmetic is integer arithmetic, except for one gain, which
+ * is rounded. So every machine finds the same path.
  *
- * Another offset may fit equally well, because nothing moves or because movement repeats. The result lists the ranges
- * of frames where this is so.
+ * Another offset may fit equally well if nothing moves or if the movement is periodic. The result lists the ranges of
+ * frames where this is the case.
  *
  *     alignment a;
  *     if (align_find(&a, reference, frames, distorted, frames, first, count) && !a.unsure) ... a.match[j] ...
@@ -64,8 +64,8 @@ void align_sign(align_signature *out, const align_picture *p, int step);
 align_picture align_picture_of(const video *v, const vmafgpu_frame *frame);
 
 /* Returns the signatures of frames first, first + 1, ... of a video, at most `most`, and their number in *count. No
- * frame of the video may have been read before. The list ends at a read error, which the tool reports when it scores.
- * The caller frees the list. Returns NULL if memory is short. */
+ * frame of the video may have been read before. The list ends at a read error; the tool reports the error later, when
+ * it scores. The caller frees the list. Returns NULL if memory is short. */
 align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count);
 
 /* Like align_sign_video(), but reads only five rows of each cell from the file. */
@@ -82,8 +82,8 @@ void align_free(alignment *a);
 int align_find(alignment *a, const align_signature *reference, int64_t reference_count,
                const align_signature *distorted, int64_t distorted_count, int first, int count);
 
-/* Returns the constant offset, at most `most` from `usual`, that fits far better than `usual`. Returns `usual` if there
- * is none. */
+/* Returns a constant offset that differs from `usual` by at most `most` and fits far better. Returns `usual` if there
+ * is no such offset. */
 int align_look(const align_signature *reference, int64_t reference_count, const align_signature *distorted,
                int64_t distorted_count, int usual, int most);
 

@@ -33,9 +33,9 @@ static int arrange_times(session *all, const options *o) {
         return 1;
     for (int i = 0; i <= all->count; i++)
         if (all->videos[i].file_bytes <= 0)
-            return tool_fail("--from and --to accept times for files only; use frame numbers for pipes");
+            return tool_fail("--from and --to accept times only for files; use frame numbers for pipes");
     if (!r->rate_num)
-        return tool_fail("--from and --to accept frame numbers only, because %s has no frame rate", r->title);
+        return tool_fail("--from and --to accept only frame numbers, because %s has no frame rate", r->title);
     all->first = cut_frame(&o->from, r->rate_num, r->rate_den);
     int64_t count = o->to.is_given ? cut_frame(&o->to, r->rate_num, r->rate_den) - all->first : 0;
     if (o->to.is_given && count <= 0)
@@ -44,7 +44,8 @@ static int arrange_times(session *all, const options *o) {
     return 1;
 }
 
-/* Sets the part and the size of the pictures, and opens the scalers. Returns 0 after an error message. */
+/* Sets which part of the pictures is compared and at which size, and opens the scalers. Returns 0 after an error
+ * message. */
 static int arrange_pictures(session *all, const options *o) {
     video *r = &all->videos[0];
     all->width = r->width;

@@ -14,7 +14,7 @@ int tool_arrange_options(session *all, const options *o);
 /* Scales a frame of video i and returns the part of it that is compared. */
 vmafgpu_frame tool_arrange_frame(session *all, int i, vmafgpu_frame frame);
 
-/* Sets all that depends on the open videos, and prints warnings about them. Returns 0 after an error message. */
+/* Sets everything that depends on the open videos, and prints warnings about them. Returns 0 after an error message. */
 int tool_arrange(session *all, const options *o);
 
 #endif /* TOOL_ARRANGE_H */

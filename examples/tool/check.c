@@ -129,7 +129,7 @@ static int check_join(options *o) {
     return 1;
 }
 
-/* Sends the report to standard output if a format but no file is given. Returns 0 after an error message. */
+/* Sends the report to standard output if a format is given without a file. Returns 0 after an error message. */
 static int choose_output(options *o) {
     if (!o->report_option || o->output.count || o->segments)
         return 1;

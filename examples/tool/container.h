@@ -10,8 +10,8 @@ typedef struct container_format {
     int is_picture;         /* ffmpeg may decode it to RGB */
 } container_format;
 
-/* Returns the format of a file, or NULL if it is y4m or unknown. If is_raw is set, only signatures count that raw video
- * cannot begin with by chance. *by_name is set if the format follows from the file name only. */
+/* Returns the format of a file, or NULL if it is y4m or unknown. If is_raw is set, a signature counts only if raw video
+ * cannot begin with it by chance. *by_name is set if the format follows from the file name only. */
 const container_format *container_of(const char *path, int is_raw, int *by_name);
 
 /* Appends `text` to the `used` bytes in `out`, as far as it fits. Returns the new length. */

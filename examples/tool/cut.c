@@ -68,7 +68,7 @@ int cut_parse_window(cut_window *w, const char *text) {
            w->height >= VIDEO_MIN_SIDE;
 }
 
-/* Returns the distance of chroma samples, in luma samples; 1 if the video has no chroma. */
+/* Returns the distance between chroma samples, in luma samples; 1 if the video has no chroma. */
 static int cut_grid(const video *v, int step) {
     return v->chroma_bytes > 0 && step > 1 ? step : 1;
 }

@@ -70,7 +70,8 @@ void tool_remove_temporaries(void) {
     }
 }
 
-/* Creates a file that can be removed while it is open. Returns NULL and sets errno on failure, also if it exists. */
+/* Creates a file that can be removed while it is open. Returns NULL and sets errno on failure, including when the file
+ * already exists. */
 static FILE *create_file(const char *path) {
 #ifdef _WIN32
     HANDLE handle = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, CREATE_NEW,
@@ -111,7 +112,7 @@ static int is_writable(const char *path) {
 #endif
 }
 
-/* Copies owner and permissions of the file at `path` to the new file, as far as the system allows it. */
+/* Copies owner and permissions of the file at `path` to the new file, as far as the system allows. */
 static void copy_permissions(FILE *out, const char *path) {
 #ifdef _WIN32
     (void)out;
@@ -213,7 +214,7 @@ int tool_fill_destination(destination *d, int slot, void (*write)(FILE *, void *
         if (replace_file(d->temporary, d->path)) {
             temporaries[slot] = NULL;
         } else {
-            in_place = d->file.kind == FILE_REGULAR; /* a mounted file cannot be replaced, but written */
+            in_place = d->file.kind == FILE_REGULAR; /* a mount point can be written, but not replaced */
             ok = in_place;
         }
     }

@@ -15,7 +15,7 @@ typedef struct destination {
     char title[SHOWN_PATH];
     int is_stdout;
     file_id file, folder;
-    char *path;      /* path of the file to replace, with links resolved; NULL if the file is not replaced, as a FIFO */
+    char *path;      /* path of the file to replace, with links resolved; NULL if it is not replaced, such as a FIFO */
     char *base;      /* the file name in `path` */
     char *temporary; /* path of the temporary file; NULL if it could not be created */
     FILE *out;       /* the temporary file, or the destination itself if `path` is NULL */

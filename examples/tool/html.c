@@ -60,7 +60,7 @@ static void html_store_float(unsigned char *to, double value) {
         to[k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* Writes the minimum (side 0) or maximum (side 1) of each `every` rows of a column. */
+/* Writes the minimum (side 0) or maximum (side 1) of each group of `every` rows of a column. */
 static void html_curve(FILE *out, const scores *s, int column, int64_t every, int side) {
     int64_t count = (s->rows + every - 1) / every;
     unsigned char *bytes = (unsigned char *)malloc((size_t)count * 4 + 1);
@@ -169,7 +169,7 @@ static void html_histogram(const html_page *p, const scores *s, int column) {
     fputs("]}", p->out);
 }
 
-/* Writes the mean of each second, or of each 25 rows if the frame rate is unknown. If these were more than HTML_BARS
+/* Writes the mean of each second, or of each 25 rows if the frame rate is unknown. If that would be more than HTML_BARS
  * bars, each bar covers a longer time or ten times as many rows. */
 static void html_bars(const html_page *p, const scores *s, int column) {
     static const struct {
@@ -346,8 +346,8 @@ html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count)
         float most = 0;
         for (int64_t k = i - AROUND; k <= i + AROUND && i < rows; k++)
             most = k >= 1 && k < rows && k != i && distances[k] > most ? distances[k] : most;
-        /* A cut is an RMS difference of more than 6 at 8 bits that is four times as large as any other around it, or of
-         * more than 24 that is twice as large. Distances are squares, and 256 is 1 at 8 bits. */
+        /* At a cut, the RMS difference exceeds 6 at 8 bits and is four times as large as any other around it, or it
+         * exceeds 24 and is twice as large. Distances are squares, and 256 is 1 at 8 bits. */
         if (i == rows || (distances[i] > 1536.0f * 1536.0f && distances[i] > 16 * most) ||
             (distances[i] > 6144.0f * 6144.0f && distances[i] > 4 * most)) {
             shots[*count].first = first;

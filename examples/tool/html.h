@@ -2,7 +2,7 @@
  *
  * The page contains its data as JSON, curves as 32-bit floats in base64, and pictures as PNG. The script that draws it
  * is in html_page.h. For long clips, each point of a curve is the minimum and maximum of several frames, so that the
- * file stays below 5 MB.
+ * file is smaller than 5 MB.
  */
 #ifndef HTML_H
 #define HTML_H

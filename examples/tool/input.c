@@ -86,7 +86,7 @@ static const char *conversion(char text[128], const video *r) {
     return text;
 }
 
-/* Returns the colour range of a video. A y4m header without a range means limited, for which ffmpeg writes no tag. */
+/* Returns the colour range of a video. A y4m header that states no range means limited range, as in ffmpeg. */
 static video_range range_of(const video *v) {
     return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
 }

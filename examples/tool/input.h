@@ -16,8 +16,8 @@ video_result tool_begin_video(video *v, const options *o);
 /* Writes the name that ffmpeg uses for a pixel format. */
 void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout layout, int bit_depth);
 
-/* Compares the formats of the reference and a distorted video. Returns 0 after an error message. Other ranges and frame
- * rates are warnings. */
+/* Compares the formats of the reference and a distorted video. Returns 0 after an error message. Different ranges or
+ * frame rates cause only warnings. */
 int tool_check_videos(const options *o, const video *r, const video *d);
 
 /* Returns the contents of a model file and its size. The caller frees it. Returns NULL after an error message. */

@@ -42,8 +42,8 @@ static int read_part_file(rows_file *parts, const options *o, int i) {
     return ok;
 }
 
-/* Fails with a list of the missing segments if there are any. The list is cut if it is long, because the number of
- * segments comes from a file and can be wrong. */
+/* Fails with a list of the missing segments if there are any. The list is truncated if it is long, because the number
+ * of segments comes from a file and can be wrong. */
 static int check_segments(const rows_file *parts, int count) {
     const int64_t missing = parts[0].segments - count; /* all parts are different segments */
     char list[400] = "";

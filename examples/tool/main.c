@@ -7,8 +7,8 @@
  *
  *     cc -O2 examples/tool/[a-z]*.c -o vmafgpu -lm -lpthread
  *
- * Each module is a .c file and a .h file. The comment in the .h file describes the module. The modules in the order in
- * which a run uses them:
+ * Each module is a .c file and a .h file. The comment in the .h file describes the module. These are the modules, in
+ * the order in which a run uses them:
  *
  *   options, check          the command line
  *   run, session            a complete run; the data that its modules share

@@ -26,7 +26,7 @@ static void make_folder(const char *path) {
 #endif
 }
 
-/* Creates a folder and its parents. Errors are ignored, because opening a file in the folder fails then. */
+/* Creates a folder and its parents. Errors are ignored, because opening a file in the folder then fails. */
 static void make_folders(const char *path) {
     char *copy = tool_copy_text(path, 0);
     for (char *at = copy; copy && *at; at++) {

@@ -43,8 +43,8 @@ const pooling tool_standard_poolings[] = {
     { "harmonic_mean", 0, VMAFGPU_POOL_HARMONIC_MEAN, 0 },
 };
 
-/* One row of the table of options. `apply` parses `value` and stores the result at `offset` in the options. Its
- * messages take the name of the option from the row. */
+/* One row of the table of options. `apply` parses `value` and stores the result at `offset` in the options. The
+ * messages of `apply` contain the name of the option from the row. */
 typedef struct option_row {
     const char *name;
     char letter;       /* the short option; 0 if there is none */
@@ -52,7 +52,7 @@ typedef struct option_row {
     int (*apply)(options *o, const struct option_row *row, const char *value);
     size_t offset;
     int64_t low, high; /* range of a number; for a flag, `low` is the value to store */
-    int is_ours;       /* the vmaf tool of libvmaf lacks this option */
+    int is_ours;       /* 1 if the vmaf tool of libvmaf lacks this option */
     const char *help;  /* one or more lines */
 } option_row;
 
@@ -79,12 +79,12 @@ static int apply_text(options *o, const option_row *row, const char *value) {
 static int apply_file(options *o, const option_row *row, const char *value) {
     file_list *list = (file_list *)option_target(o, row);
     if (list->count == MAX_DISTORTED)
-        return tool_fail("option --%s can be given %d times at most", row->name, MAX_DISTORTED);
+        return tool_fail("option --%s can be given at most %d times", row->name, MAX_DISTORTED);
     list->names[list->count++] = value;
     return *value ? 1 : tool_fail("option --%s needs a value that is not empty", row->name);
 }
 
-/* Adds the first part. tool_parse_arguments() adds the arguments that follow. */
+/* Adds the first segment file. tool_parse_arguments() adds the arguments that follow the option. */
 static int apply_join(options *o, const option_row *row, const char *value) {
     if (!o->join)
         o->join = (const char **)malloc(sizeof *o->join * (size_t)o->argc);
@@ -295,7 +295,7 @@ static int parse_pooling(pooling *p, char *name) {
     return end != name + 1 && *end == '\0' && p->percentile <= 100;
 }
 
-/* Whether the pooling behind the end of the list is in the list already. */
+/* Whether the list already contains the pooling that is stored just after its end. */
 static int is_repeated_pooling(const options *o) {
     const pooling *last = &o->poolings[o->pooling_count];
     for (int i = 0; i < o->pooling_count; i++)
@@ -345,7 +345,7 @@ static int check_model_name(const char *name) {
 }
 
 /* Parses one `key=value` of --model. Options of features (FEATURE.OPTION=VALUE) are appended to `overloads`, separated
- * by colons; `room` is its size. */
+ * by colons. `room` is the size of `overloads`. */
 static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, char *key, char *overloads, size_t room) {
     static char version[] = "version";
     char *value = strchr(key, '=');
@@ -355,7 +355,7 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
         return parse_model_flag(key, value, &model->disable_clip);
     if (strcmp(key, "enable_transform") == 0)
         return parse_model_flag(key, value, &model->enable_transform);
-    if (!value && vmafgpu_builtin_model(key)) { /* the name of a built-in model without version= */
+    if (!value && vmafgpu_builtin_model(key)) { /* a built-in model, given without version= */
         value = key;
         key = version;
     }
@@ -389,11 +389,11 @@ static int parse_model_pair(vmafgpu_model_config *model, model_option *extra, ch
 
 static int apply_model(options *o, const option_row *row, const char *value) {
     if (o->model_count == MAX_MODELS)
-        return tool_fail("option --%s can be given %d times at most", row->name, MAX_MODELS);
+        return tool_fail("option --%s can be given at most %d times", row->name, MAX_MODELS);
     size_t length = strlen(value) + 1;
     vmafgpu_model_config *model = &o->models[o->model_count];
     model_option *extra = &o->model_options[o->model_count++];
-    extra->text = tool_copy_text(value, 2 * length); /* with space behind it for `overloads` */
+    extra->text = tool_copy_text(value, 2 * length); /* with space after the text for `overloads` */
     if (!extra->text)
         return tool_out_of_memory();
     char *overloads = extra->text + length;
@@ -416,7 +416,7 @@ static int apply_model(options *o, const option_row *row, const char *value) {
 /* Parses NAME or NAME=OPTION=VALUE:OPTION=VALUE... */
 static int apply_feature(options *o, const option_row *row, const char *value) {
     if (o->feature_count == MAX_FEATURES)
-        return tool_fail("option --%s can be given %d times at most", row->name, MAX_FEATURES);
+        return tool_fail("option --%s can be given at most %d times", row->name, MAX_FEATURES);
     char *text = tool_copy_text(value, 0);
     if (!text)
         return tool_out_of_memory();
@@ -436,7 +436,7 @@ static int apply_feature(options *o, const option_row *row, const char *value) {
 typedef enum preset_kind {
     PRESET_MODEL,
     PRESET_FEATURE,
-    PRESET_REPLACES /* a feature that replaces the one with the same name, if there is one */
+    PRESET_REPLACES /* a feature that replaces the feature with the same name, if any */
 } preset_kind;
 
 /* One line of a preset. */
@@ -512,119 +512,123 @@ static int apply_preset(options *o, const option_row *row, const char *value) {
 static const option_row option_rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Input"},
     {"reference", 'r', "FILE", apply_text, AT(reference), 0, 0, 0,
-     "reference video: a .y4m or raw .yuv file, a FIFO,\nor - for standard input"},
+     "reference video: a y4m or raw file, a FIFO, or - for\nstandard input"},
     {"distorted", 'd', "FILE", apply_file, AT(distorted), 0, 0, 0,
-     "distorted video, of one of these kinds; repeat the\noption to score several videos in one run, up to the\n"
-     "end of the shortest"},
+     "distorted video: a file, a FIFO, or -. Repeat this\noption to score several videos in one run, up to the\n"
+     "end of the shortest video"},
     {"width", 'w', "N", apply_number, AT(width), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
-     "width of raw video, 16 to 16384 (raw video needs -w,\n-h, -p and -b; y4m files contain these values)"},
+     "width of raw video, 16 to 16384. Raw video requires\n-w, -h and -p, and -b if -p does not set the bit depth"},
     {"height", 'h', "N", apply_number, AT(height), VIDEO_MIN_SIDE, VIDEO_MAX_SIDE, 0,
      "height of raw video, 16 to 16384"},
     {"pixel_format", 'p', "FORMAT", apply_pixel_format, 0, 0, 0, 0,
-     "format of raw video: 420, 422, 444 or 400 (planar);\nnv12, nv16, nv24, p010, p012, p016, p210 ... p416, or\n"
-     "an ffmpeg name such as yuv420p10le (these set the\nbit depth). For odd sizes the size of chroma planes is\n"
-     "rounded down (y4m: up)"},
+     "format of raw video: 420, 422, 444 or 400 (planar);\nnv12, nv16, nv24, p010, p012, p016, p210 ... p416; or\n"
+     "an ffmpeg name such as yuv420p10le. All names except\n420, 422, 444 and 400 also set the bit depth. For odd\n"
+     "sizes, the size of chroma planes is rounded down for\nraw video and rounded up for y4m"},
     {"bitdepth", 'b', "N", apply_number, AT(bit_depth), 8, 16, 0,
      "bit depth of raw video, 8 to 16; samples of more than\n8 bits are 16-bit little-endian words"},
-    {"frame_cnt", 0, "N", apply_number, AT(frame_count), 0, UINT32_MAX, 0, "score at most N frames (0: all)"},
+    {"frame_cnt", 0, "N", apply_number, AT(frame_count), 0, UINT32_MAX, 0, "score at most N frames; 0: all frames"},
     {"frame_skip_ref", 0, "N", apply_number, AT(skip_reference), 0, UINT32_MAX, 0,
      "skip the first N frames of the reference"},
     {"frame_skip_dist", 0, "N", apply_number, AT(skip_distorted), 0, UINT32_MAX, 0,
      "skip the first N frames of the distorted videos"},
     {"from", 0, "POINT", apply_point, AT(from), 0, 0, 1,
-     "score from this frame on, counted after the skipped\nframes: a frame number from 0, or a time such as 12.5s\n"
-     "or 1:02.5 (only for y4m files with a frame rate)"},
+     "start at this point of the clip: a frame number,\ncounted from 0 after the skipped frames, or a time\n"
+     "such as 12.5s or 1:02.5 (only for y4m files with a\nframe rate)"},
     {"to", 0, "POINT", apply_point, AT(to), 0, 0, 1, "stop before this frame or time"},
     {"crop", 0, "W:H:X:Y", apply_crop, 0, 0, 0, 1,
      "compare only this part of the pictures; W:H alone\nselects the middle"},
     {"scale", 0, "KERNEL", apply_scale, 0, 0, 0, 1,
-     "scale distorted videos of another size to the size of\nthe reference: bicubic or lanczos. Integer arithmetic\n"
-     "makes the samples equal on all machines"},
+     "scale distorted videos to the size of the reference\nif their size is different; KERNEL is bicubic or\n"
+     "lanczos. The samples are equal on all machines"},
     {"align", 0, "N", apply_number, AT(align), 1, 1000, 1,
-     "compare the pictures to find the frames that\ncorrespond, up to N frames apart, and dropped or\n"
-     "repeated frames; score only frames that correspond.\nFiles only. Without this option a warning reports an\n"
-     "offset that fits far better"},
+     "compare the pictures to find out which frames\ncorrespond, and score only these frames. Finds an\n"
+     "offset of up to N frames, dropped frames and repeated\nframes. Only for files. Without this option, a warning\n"
+     "is printed if a different offset fits far better"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "What to compute"},
     {"model", 'm', "PARAMS", apply_model, 0, 0, 0, 0,
-     "KEY=VALUE pairs joined by colons:\n"
+     "use this model; PARAMS are joined by colons:\n"
      "  version=NAME  a built-in model, listed below;\n"
      "                NAME alone is enough\n"
      "  path=FILE     a model file of libvmaf (.json)\n"
      "  name=TEXT     name in reports (default: vmaf)\n"
-     "  disable_clip, enable_transform\n"
-     "  EXTRACTOR.OPTION=VALUE  for example\n"
-     "                motion.motion_force_zero=true\n"
-     "Repeat the option for several models with different\nnames"},
+     "  disable_clip, enable_transform  as in libvmaf\n"
+     "  EXTRACTOR.OPTION=VALUE  an option of a feature, for\n"
+     "                example motion.motion_force_zero=true\n"
+     "Repeat -m to use several models; each must have a\ndifferent name"},
     {"feature", 0, "PARAMS", apply_feature, 0, 0, 0, 0,
      "add a feature to those of the models: vif, adm,\nmotion, cambi, speed_chroma, speed_temporal, psnr,\n"
      "psnr_hvs, ciede, float_ssim, float_ms_ssim,\nfloat_psnr, float_moment, float_ansnr, float_adm,\n"
-     "float_vif or float_motion; with options, for example\nvif=debug=true:vif_skip_scale0=true.\n"
+     "float_vif or float_motion. Options follow the name,\nas in vif=debug=true:vif_skip_scale0=true.\n"
      "cambi=heatmaps_path=FOLDER writes heat maps to FOLDER"},
-    {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "compute features only, no scores"},
-    {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every Nth frame"},
+    {"no_prediction", 'n', NULL, apply_flag, AT(no_prediction), 1, 0, 0, "compute only features, not scores"},
+    {"subsample", 0, "N", apply_number, AT(subsample), 0, 1 << 30, 0, "score every N-th frame"},
     {"strict", 0, NULL, apply_flag, AT(strict), 1, 0, 1,
-     "turn warnings into errors: different lengths, frame\nrates or colour ranges, shifted videos, a wrong size\n"
-     "of raw video, an uncertain alignment, unknown options\nof features"},
+     "turn warnings into errors: warnings about different\nlengths, frame rates or colour ranges, shifted videos,\n"
+     "a wrong size of raw video, an ambiguous alignment, or\nunknown feature options"},
     {"float_reciprocal", 0, "CPU", apply_reciprocal, 0, 0, 0, 1,
-     "compute float_adm as libvmaf does on this processor\n(host), on an AMD or Intel processor (amd, intel), or\n"
-     "on ARM (division); all but host give the same scores\non all machines"},
+     "compute float_adm as libvmaf does on this processor\n(host, the default), on an AMD or Intel processor\n"
+     "(amd, intel), or on ARM (division). All values except\nhost produce the same scores on all machines"},
     {"aom_ctc", 0, "VERSION", apply_preset, 0, 0, 7, 0,
-     "AOM common test conditions, v1.0 to v7.0: models vmaf\nand vmaf_neg, psnr, ciede, ssim, ms_ssim, psnr_hvs;\n"
-     "cambi from v3.0 on"},
+     "use the AOM common test conditions, v1.0 to v7.0:\nmodels vmaf and vmaf_neg, psnr, ciede, ssim, ms_ssim\n"
+     "and psnr_hvs; from v3.0 on also cambi"},
     {"nflx_ctc", 0, "VERSION", apply_preset, 0, 1, 1, 0,
-     "Netflix common test conditions, v1.0: 4K models vmaf\nand vmaf_neg, psnr, ssim, cambi"},
+     "use the Netflix common test conditions, v1.0: 4K\nmodels vmaf and vmaf_neg, psnr, ssim and cambi"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Output"},
     {"output", 'o', "FILE", apply_file, AT(output), 0, 0, 0,
-     "write a report of all frames to FILE, or to standard\noutput if FILE is - or if only a format is given. An\n"
-     "older FILE is replaced only when the report is\ncomplete. With several -d, repeat -o in the same order"},
+     "write a report on all frames to FILE, or to standard\noutput if FILE is -, or if a format is given without\n"
+     "-o. An older FILE is replaced only when the report is\ncomplete. If -d is repeated, repeat -o in the same\n"
+     "order"},
     {"xml", 0, NULL, apply_report, 0, REPORT_XML, 0, 0, "write the report as XML (default)"},
     {"json", 0, NULL, apply_report, 0, REPORT_JSON, 0, 0, "write the report as JSON"},
     {"csv", 0, NULL, apply_report, 0, REPORT_CSV, 0, 0, "write the report as comma-separated values"},
     {"sub", 0, NULL, apply_report, 0, REPORT_SUB, 0, 0, "write the report as subtitles"},
     {"html", 0, "FILE", apply_text, AT(html), 0, 0, 1,
-     "write a page for browsers about all distorted videos:\ncurves, distribution, worst frames; a single file that\n"
-     "needs no network"},
-    {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw the curve of the scores in the terminal"},
+     "write an HTML report on all distorted videos: curves,\ndistribution, worst frames. It is a single file, which\n"
+     "needs no network connection"},
+    {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw a curve of the scores in the terminal"},
     {"state", 0, "FILE", apply_text, AT(state), 0, 0, 1,
-     "save the scores in FILE. After an interruption the\nsame command continues from it and writes the same\n"
-     "report. Videos must be files; FILE is not removed"},
+     "save the scores in FILE during the run. After an\ninterruption, the same command continues the run and\n"
+     "writes the same report. Videos must be files. FILE is\nnot deleted afterwards"},
     {"segment", 0, "I/N", apply_segment, 0, 0, 0, 1,
-     "score segment I (from 1) of N segments of the clip\nand write its rows to the file of -o, for --join"},
+     "score segment I (counted from 1) of N segments of the\nclip; write the result to the -o file, for --join"},
     {"join", 0, "FILES", apply_join, 0, 0, 0, 1,
-     "join the segments in these files and write the report\nof the whole clip, with -o, --json and so on"},
+     "join the segments in these files and write the report\non the whole clip; -o, --json and so on apply"},
     {"pool", 0, "LIST", apply_pool, 0, 0, 0, 1,
-     "print these poolings of each score and add them to\nthe pooled part of the report: mean (or avg),\n"
-     "harmonic_mean, min, max, median, percentiles such as\np5. Without a report the default is --pool mean"},
+     "print each score pooled in these ways: mean (or avg),\nharmonic_mean, min, max, median, or percentiles such\n"
+     "as p5. Median and percentiles are also added to the\nreport. If there is no report, the default is mean"},
     {"precision", 0, "P", apply_precision, 0, 0, 0, 1,
-     "format of numbers: a number of decimals, max (exact),\nor legacy (default; as libvmaf, mostly 6 decimals)"},
+     "format of numbers: a number of decimals; max (exact);\nor legacy (the default): as in libvmaf, mostly with 6\n"
+     "decimals"},
     {"progress", 0, "KIND", apply_progress, 0, 0, 0, 1,
-     "line (default; only in a terminal), none, or json:\nlines of JSON on standard error with frames, total,\n"
-     "seconds, fps, left and done"},
+     "line (the default; only in a terminal), none or json.\njson writes lines of JSON to standard error with the\n"
+     "values frames, total, seconds, fps, left and done"},
     {"quiet", 'q', NULL, apply_flag, AT(quiet), 1, 0, 0, "print no progress line"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Running"},
     {"backend", 0, "NAME", apply_backend, 0, 0, 0, 1,
-     "auto (default): a GPU if possible, otherwise the CPU;\ncpu; cuda: an NVIDIA GPU only; hip: an AMD GPU only.\n"
-     "All backends compute the same scores. With this\noption XML and JSON reports name the backend"},
+     "auto (default) uses a GPU if possible, otherwise the\nCPU; cpu uses only the CPU, cuda only an NVIDIA GPU,\n"
+     "and hip only an AMD GPU. All backends compute the same\nscores. If this option is given, XML and JSON reports\n"
+     "contain the name of the backend"},
     {"gpu", 0, "LIST", apply_gpus, 0, 0, 0, 1,
-     "number of the GPU, from 0 (default: 0); several that\nshare the work, such as 0,2; or all"},
+     "number of the GPU, counted from 0 (default: 0); a list\nof GPUs that share the work, such as 0,2; or all"},
     {"kernels", 0, "FILE", apply_text, AT(kernels), 0, 0, 1,
-     "file of GPU kernels; default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or ../lib/vmafgpu"},
+     "file with GPU kernels (default: vmafgpu_kernels.nvidia\nor .amd in the folder of this program or in\n"
+     "../lib/vmafgpu)"},
     {"threads", 0, "N", apply_number, AT(threads), 0, MAX_THREADS, 0,
-     "number of threads, at most 256; it does not change\nthe scores. Default (0): 1 on the CPU; with a GPU one\n"
-     "per processor, at most 16, to read files"},
+     "number of threads, at most 256; does not change the\nscores. The default (0) is 1 on the CPU. With a GPU,\n"
+     "it is one per processor, at most 16, to read files"},
     {"cpumask", 'c', "MASK", apply_number, AT(cpumask), -1, UINT32_MAX, 0,
-     "bit mask of instruction sets to disable, with the same\nbits as in libvmaf; it does not change the scores"},
+     "bit mask of instruction sets to disable, with the same\nbits as in libvmaf; does not change the scores"},
     {"gpumask", 0, "MASK", apply_number, AT(gpumask), -1, UINT32_MAX, 0,
-     "if not 0, --backend auto uses no GPU"},
+     "if MASK is not 0, --backend auto uses no GPU"},
 
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Other"},
     {"self-test", 0, NULL, apply_flag, AT(self_test), 1, 0, 1,
-     "run every kernel on the GPU (see --backend, --gpu)\nwith small pictures, compare the results with the CPU,\n"
-     "and print one line"},
-    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version and the backends of this machine"},
+     "run every kernel on small pictures on the GPU (see\n--backend and --gpu), compare the results with those\n"
+     "of the CPU, and print one line"},
+    {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version and the available backends"},
     {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this help"},
 };
 /* clang-format on */
@@ -650,7 +654,7 @@ static void print_option_help(const option_row *row) {
 }
 
 void tool_print_help(void) {
-    printf("vmafgpu %s: computes VMAF scores of videos, bit-identical to the plain C code of libvmaf.\n\n"
+    printf("vmafgpu %s: computes VMAF scores that are bit-identical to those of the plain C code of libvmaf.\n\n"
            "Usage: vmafgpu -r REFERENCE -d DISTORTED [-w N -h N -p FORMAT -b N] [-m version=NAME] [-o FILE]\n"
            "       vmafgpu REFERENCE DISTORTED [OPTIONS]\n",
            vmafgpu_version_string());
@@ -665,13 +669,13 @@ void tool_print_help(void) {
         printf("  %s\n", model->name);
     printf("\nLong options can be abbreviated if the abbreviation is unambiguous. The exit status is 0 if the clip\n"
            "was scored, even if one video is longer than the other, and 1 after any error. If a frame is damaged\n"
-           "or truncated, the frames before it are scored and reported, and the status is 1.\n\n"
+           "or truncated, the frames before that frame are scored and reported, and the status is 1.\n\n"
            "Example: ffmpeg -v error -i out.mp4 -f yuv4mpegpipe -strict -1 - | vmafgpu -r ref.y4m -d -\n");
 }
 
-/* Finds the row of a long option from the first `length` characters of `name`. An abbreviation is valid if it fits only
- * one option of the vmaf tool, or no option of the vmaf tool and only one other option. So abbreviations that the vmaf
- * tool accepts stay valid. */
+/* Finds the row of a long option from the first `length` characters of `name`. An abbreviation is valid if it matches
+ * exactly one option of the vmaf tool. If it matches none of these, it is valid if it matches exactly one other option.
+ * So all abbreviations that the vmaf tool accepts are valid. */
 static const option_row *find_long_option(const char *name, size_t length) {
     const option_row *found[2] = { NULL, NULL };
     int count[2] = { 0, 0 };
@@ -718,7 +722,7 @@ static int parse_long_option(options *o, int argc, char **argv, int *at) {
     return row->apply(o, row, value);
 }
 
-/* Parses the letters of argv[*at]. Only the last can take a value: `-q`, `-nq`, `-w576`, `-w 576`. */
+/* Parses the short options in argv[*at]. Only the last option can have a value: `-q`, `-nq`, `-w576`, `-w 576`. */
 static int parse_short_options(options *o, int argc, char **argv, int *at) {
     for (const char *letter = argv[*at] + 1; *letter; letter++) {
         const option_row *row = find_short_option(*letter);

@@ -174,7 +174,7 @@ static void wake_up(int number) {
     (void)number;
 }
 
-/* Sends a signal to each thread that still runs. Returns the number of these threads. */
+/* Sends a signal to each thread that is still running. Returns the number of these threads. */
 static int wake_feeds(session *all) {
     int count = 0;
     for (int i = 0; i <= all->count; i++) {

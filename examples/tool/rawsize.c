@@ -131,8 +131,8 @@ static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, do
     return whole == parts - 1 && broken == 1;
 }
 
-/* Returns the distance with the smallest difference, except `left_out`. Returns 0 if other distances that are not near
- * multiples of the best one are nearly as good. Then the picture has a repeating pattern and the row length is
+/* Returns the distance with the smallest difference, ignoring `left_out`. Returns 0 if other distances that are not
+ * near multiples of the best one are nearly as good. Then the picture has a repeating pattern and the row length is
  * unknown. */
 static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Returns the number of decimals that libvmaf prints: six, or sixteen if the fraction begins with six or more zeros.
- * Like libvmaf this multiplies the fraction by ten until it reaches 1. A comparison with 1e-6 would round
+ * Like libvmaf, it multiplies the fraction by ten until it reaches 1. A comparison with 1e-6 would round
  * differently. */
 static int report_legacy_decimals(double number) {
     double size = fabs(number);
@@ -76,7 +76,7 @@ static void report_put_escape(FILE *out, report_format format, uint32_t characte
     }
 }
 
-/* Writes a name. Names come from programs, so characters with a meaning in the format are escaped. */
+/* Writes a name. Names come from programs, so characters with a special meaning in the format are escaped. */
 static void report_put_name(FILE *out, report_format format, const char *name) {
     static const char *const special[REPORT_FORMATS] = { "\"<>&", "\"\\", "\"", "|" };
     int is_quoted = format == REPORT_CSV && strpbrk(name, "\",");
@@ -113,8 +113,8 @@ static int report_is_named(uint32_t character, int is_first) {
     return 0;
 }
 
-/* Writes a name as the name of an XML attribute. XML has no escapes for them, so other characters are written as in
- * .NET: _x0020_ for a space. */
+/* Writes a name as the name of an XML attribute. XML has no escapes for such names, so characters that are not allowed
+ * are written as in .NET: _x0020_ for a space. */
 static void report_put_attribute(FILE *out, const char *name) {
     const unsigned char *text = (const unsigned char *)name;
     do {

@@ -47,7 +47,7 @@ void rows_put_end(FILE *out, const rows_file *r);
 /* Writes the first line. Names must not contain quotes or backslashes. Returns 0 if there is not enough memory. */
 int rows_put_header(FILE *out, const rows_file *r);
 
-/* Reads all valid rows. Returns 0 if the file has another format, with the message, without its subject, in `error`.
+/* Reads all valid rows. Returns 0 if the file has a different format; `error` is then a message without its subject.
  * rows_free() must be called in any case. */
 int rows_read(rows_file *r, FILE *in);
 

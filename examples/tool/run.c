@@ -76,7 +76,7 @@ static int run(session *all, options *o) {
             for (int i = 1; i <= all->count; i++)
                 shortest = all->videos[i].frames_read < shortest->frames_read ? &all->videos[i] : shortest;
             return tool_fail("there is no pair of frames to score: --from is frame %lld, but %s has only %lld frames; "
-                             "give --from a smaller value",
+                             "lower --from",
                              (long long)all->first, shortest->title, shortest->frames_read);
         }
         return ok ? tool_fail("there is no pair of frames to score") : 0;
@@ -115,8 +115,8 @@ static int open_and_run(session *all, options *o) {
     return run(all, o);
 }
 
-/* Exits without waiting for a GPU that is still being opened, if the program ends after this run. All output is written
- * at this point. */
+/* Exits without waiting for a GPU that is still being opened, if the program ends after this run. All output has been
+ * written at this point. */
 static void leave_opening(const session *all, int ok) {
     for (int i = 0; i < all->count && all->o->ends_program; i++) {
         if (vmafgpu_is_opening(all->contexts[i])) {

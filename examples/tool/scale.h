@@ -64,7 +64,7 @@ typedef struct scaler {
 
 void scaler_close(scaler *s);
 
-/* Prepares scaling frames of `v` to width x height. Returns 0 if there is not enough memory. scaler_close() must be
+/* Prepares to scale frames of `v` to width x height. Returns 0 if there is not enough memory. scaler_close() must be
  * called in any case. */
 int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int height);
 

@@ -1,4 +1,5 @@
-/* scores.h: keeps the values of a clip in memory and pools them, bit-identical to the pooling of the library. */
+/* scores.h: keeps the values of a clip in memory and pools them; the results are bit-identical to those of the
+ * library. */
 #ifndef SCORES_H
 #define SCORES_H
 

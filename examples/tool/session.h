@@ -87,7 +87,8 @@ typedef struct map_files {
     FILE *files[MAP_SCALES];
 } map_files;
 
-/* A run. videos[0] is the reference. Each distorted video has a context; without contexts nothing is computed. */
+/* A run. videos[0] is the reference. Each distorted video has a context; if there are no contexts, nothing is
+ * computed. */
 typedef struct session {
     video videos[1 + MAX_DISTORTED];
     vmafgpu *contexts[MAX_DISTORTED];

@@ -1,4 +1,4 @@
-/* thumbnail.h: draws small pictures of frames and of the difference of two frames, as PNG. */
+/* thumbnail.h: draws small pictures of frames and of the difference between two frames, as PNG. */
 #ifndef THUMBNAIL_H
 #define THUMBNAIL_H
 

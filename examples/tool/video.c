@@ -219,7 +219,7 @@ static video_result video_y4m_header(video *v, int *width, int *height, int *alp
         return video_ran_out(v, "frame");
     if (count < VIDEO_MAGIC_LENGTH || !video_is_y4m_magic(line)) {
         return video_fail(v, VIDEO_ERROR,
-                          "is not a y4m file; for raw video give the width, height, pixel format and bit depth");
+                          "is not a y4m file; for raw video specify the width, height, pixel format and bit depth");
     }
     video_result result = video_line(v, line);
     if (result == VIDEO_END)

@@ -1,6 +1,6 @@
 /* video.h: reads raw .yuv and .y4m video frame by frame, from a file, a pipe, standard input or a callback.
  *
- * The tool, the tests and the fuzz targets share this reader. It needs no seeking and the memory of one frame, and it
+ * The tool, the tests and the fuzz targets share this reader. It need not seek, uses only the memory of one frame, and
  * validates headers before it uses them. On failure video.error contains a message without a full stop, which may
  * contain arbitrary bytes from a path or a header.
  *
@@ -94,7 +94,7 @@ typedef struct video {
  * in y4m, as in other programs. */
 size_t video_chroma_side(const video *v, int side, int divisor);
 
-/* Returns the size of the planes of a frame that are read, in bytes. */
+/* Returns the size in bytes of the planes that are read from a frame. */
 size_t video_frame_bytes(const video *v);
 
 /* Initialises a reader. `name` is a path, or "-" for standard input. */
@@ -129,8 +129,8 @@ ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size);
 int video_has_grown(video *v);
 
 /* Finds the next frame of a file and advances past it. Its planes are contiguous from *at on, and the file contains all
- * of them. The results are those of video_read(), which must not be called afterwards. After VIDEO_END or
- * VIDEO_TRUNCATED it can be called again if the file has grown. */
+ * of them. The results are the same as those of video_read(), which must not be called afterwards. After VIDEO_END or
+ * VIDEO_TRUNCATED, video_locate() can be called again if the file has grown. */
 video_result video_locate(video *v, long long *at);
 
 /* Sets the message for a located frame that could not be read. `error` is an errno value, or negative if the file

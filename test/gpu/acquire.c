@@ -378,6 +378,8 @@ static void test_illegal_sample_lost_gpu(gpu *g) {
             if (CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) &&
                 !is_spoilt)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            if (is_spoilt && i == BAD) /* the frame at fault, not the one that was pushed when the GPU was lost */
+                CHECK_HAS(vmafgpu_last_error(context), "frame 2, reference: luma sample");
         }
         vmafgpu_close(context);
     }

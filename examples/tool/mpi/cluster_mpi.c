@@ -1,5 +1,5 @@
-/* cluster_mpi: scores a list of clips on many machines with MPI. It cuts each clip into segments and gives them to idle
- * ranks. The report of each job equals the report of a single process, except for the frames per second.
+/* cluster_mpi: scores a list of clips on many machines with MPI. It cuts each clip into segments and assigns them to
+ * idle ranks. The report of each job equals the report of a single process, except for the frames per second.
  *
  * `make mpi` builds it with mpicc (Debian: libopenmpi-dev and openmpi-bin, or mpich). Each line of the list contains
  * the arguments of one run of vmafgpu. Quotes enclose words that contain spaces, and # starts a comment.
@@ -10,13 +10,13 @@
  * mpirun -n 4 build/cluster_mpi jobs.txt
  *
  *     --segments N   number of segments per job; by default four per rank, of at least 48 frames each
- *     --gpus N       number of GPUs per node. Each rank uses the GPU with the number of its rank on the node, modulo N.
- *                    The default is the value of SLURM_GPUS_ON_NODE; without it the arguments of the job apply
+ *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node modulo N.
+ *                    The default is the value of SLURM_GPUS_ON_NODE; if that is not set, the arguments of the job apply
  *
  * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot and --state. If a rank
- * fails to score a segment, a message names it and another rank scores the segment. The same happens if a rank dies and
- * the MPI implementation continues without it. Most implementations end the whole run instead, and then a message lists
- * the missing reports.
+ * fails to score a segment, a message names the rank, and another rank scores the segment. The same happens if a rank
+ * dies and the MPI implementation continues without it. Most implementations end the whole run instead, and then a
+ * message lists the missing reports.
  *
  * The first rank distributes the tasks. Its main thread polls the other ranks every 1 ms, and a second thread scores,
  * so that its processor is not idle.
@@ -203,8 +203,8 @@ static void part_path(const cluster *c, char *path, size_t size, int64_t job_num
 
 /* ---- tasks of all ranks ---- */
 
-/* Scores a segment and writes its rows to a file in the temporary folder of the rank. Returns 0 after an error message.
- * */
+/* Scores a segment and writes its rows to a file in the temporary folder of this rank. Returns 0 after an error
+ * message. */
 static int score_segment(const cluster *c, const message *task) {
     const job *j = &c->jobs[task->job];
     char path[600];
@@ -282,8 +282,8 @@ static FILE *open_part(const char *path, int64_t *size) {
     return in ? in : (tool_fail("the part \"%s\" cannot be read (%s)", path, strerror(errno)), NULL);
 }
 
-/* Sends the rows in messages of PIECE bytes. If a read fails, a shorter message tells the receiver. Returns 0 if MPI
- * reports an error. */
+/* Sends the rows in messages of PIECE bytes. If a read fails, a shorter message signals this to the receiver. Returns 0
+ * if MPI reports an error. */
 static int send_part(FILE *in, int64_t size) {
     char bytes[PIECE];
     size_t wanted, count = PIECE;
@@ -564,7 +564,7 @@ static int lead(cluster *c, const char *hosts) {
     deal(c, helpers, hosts);
     int left = c->size;
     for (int rank = 1; rank < c->size; rank++) {
-        while (!helpers[rank].is_idle && !helpers[rank].is_gone) { /* the rank still works on a job that was given up */
+        while (!helpers[rank].is_idle && !helpers[rank].is_gone) { /* busy with a job that was given up */
             hear(c, &helpers[rank], rank, hosts + rank * MPI_MAX_PROCESSOR_NAME, &left);
             sleep_briefly();
         }

@@ -1065,7 +1065,7 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. Returns 0 if there is no
- * GPU, with the message in `reason`. */
+ * GPU, and writes the message to `reason`. */
 static int time_open(const char *what, const options *o, char *reason, size_t size) {
     vmafgpu_config config;
     vmafgpu_frame frame;

@@ -89,7 +89,7 @@ int main(void) {
     return ok ? use() : 1;
 }
 EOF
-# Code of a caller. It must compile without a warning.
+# Code as in a user's program. It must compile without a warning.
 cat > "$work/caller.c" << EOF
 #include "$root/vmafgpu.h"
 int call(const void *buffer);
@@ -197,7 +197,7 @@ for cc in gcc clang "$CC"; do
     compilers="$compilers $cc"
 done
 
-# Warnings of the parser are tested with -fsyntax-only, and warnings of the optimiser once for each compiler.
+# Parser warnings are tested with -fsyntax-only, and optimiser warnings once for each compiler.
 standards='c99 gnu11'
 cxx_standards='c++11'
 [ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'

@@ -1,4 +1,4 @@
-/* Shared by the test programs: films (short clips in memory), configs that fit them, and scores as arrays. */
+/* Shared by the test programs: films (short clips in memory), matching configs, and scores as arrays. */
 #ifndef SCORING_H
 #define SCORING_H
 
@@ -258,7 +258,7 @@ static inline void check_same_scores(const scores *got, const scores *expected) 
     check_rows(got, expected, 0);
 }
 
-/* Checks that vmafgpu_open() refuses the feature at this depth and chroma format, with `words` in the message. */
+/* Checks that vmafgpu_open() rejects the feature at this depth and chroma format, with `words` in the message. */
 static inline void check_feature_refused(const char *name, int depth, int chroma, const char *words) {
     vmafgpu_feature_config feature = { name, NULL };
     vmafgpu_config config;

@@ -1,5 +1,5 @@
-/* Packed kernels: LZMA streams of xz, containers, and C text. Each flipped bit and each missing byte must be detected.
- * The test calls private functions, so it contains an implementation. */
+/* Tests packed kernels: LZMA streams from xz, containers, and C text. Each flipped bit and each missing byte must be
+ * detected. The test calls private functions, so it contains an implementation. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"
@@ -250,7 +250,7 @@ static void test_invalid_entries(void) {
     static const struct {
         int entry, at;
         uint32_t value;
-        int expected; /* number of good blobs, or -1 if the container is refused */
+        int expected; /* number of good blobs, or -1 if the container is rejected */
     } cases[] = {
         { 1, 24, 51, 1 },         { 1, 24, 0xffffffff, 1 },  { 1, 28, 34, 1 }, { 1, 28, 0xffffffff, 1 },
         { 1, 28, 0xfffffff0, 1 }, { 0, 28, 0x7fffffff, 1 },  { 1, 20, 0, 1 },  { 0, 16, 0, -1 },
@@ -269,7 +269,7 @@ static void test_invalid_entries(void) {
     free(second.data);
 }
 
-/* Rows of text in the format of pack_blobs.c. */
+/* Tests rows of text in the format of pack_blobs.c. */
 static void test_text(void) {
     enum { SIZE = 3 * VMAFGPU__TEXT_ROW / 5 * 4 - 3 };
     static char rows[3][VMAFGPU__TEXT_ROW + 1];

@@ -8,7 +8,7 @@ static const struct {
     unsigned cpumask;
 } ways[] = { { 1, 0 }, { 3, 0 }, { 1, 16 }, { 2, 255 } };
 
-/* Returns the value, which must be the same with all threads and instruction sets. */
+/* Returns the value, which must be the same with all numbers of threads and all instruction sets. */
 static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
     static const vmafgpu_feature_config feature = { "ciede", NULL };
     film f = film_make_colour(what, w, h, depth, chroma, 1, 7);

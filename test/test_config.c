@@ -166,7 +166,7 @@ static void test_feature_fields(void) {
         { "adm", "adm_ref_display_height=1079", "adm_ref_display_height" }, /* 3 * 1079 is less than 3240 */
         { "adm", "adm_ref_display_height=0", "adm_ref_display_height" },
         { "adm", "adm_ref_display_height=4321", "adm_ref_display_height" },
-        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in the table of mode 2 */
+        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in the table for mode 2 */
         { "adm", "adm_csf_mode=3:adm_ref_display_height=1440", "adm_csf_mode" },
         { "adm", "adm_noise_weight=-1", "adm_noise_weight" },
         { "adm", "adm_noise_weight=1501", "adm_noise_weight" },
@@ -572,7 +572,7 @@ static void note_warning(void *user, vmafgpu_log_level level, const char *messag
 }
 
 /* Unknown options, and options for features that the model does not use, are ignored with a warning or, with
- * strict_options, refused. */
+ * strict_options, rejected. */
 static void test_unused_options(void) {
     static const char text[] =
         "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
@@ -681,7 +681,8 @@ static void test_ignored_options(void) {
     vmafgpu_close(context);
 }
 
-/* Checks that vmafgpu_check_config() reports the same as vmafgpu_open(). With width and height 0 it assumes a size. */
+/* Checks that vmafgpu_check_config() and vmafgpu_open() report the same error. If width and height are 0,
+ * vmafgpu_check_config() assumes a size. */
 static void check_at(int line, const char *feature, const char *options, int width, int height, const char *words) {
     vmafgpu_config c;
     vmafgpu_feature_config f;
@@ -887,7 +888,7 @@ static void test_large(void) {
     }
 }
 
-/* A rounding mode that would change the scores is refused, by open and by push. */
+/* vmafgpu_open() and vmafgpu_push() reject a rounding mode that would change the scores. */
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context = NULL;
@@ -923,7 +924,7 @@ static void test_rounding(void) {
     vmafgpu_close(context);
 }
 
-/* Options are parsed in the same way in a locale with a decimal comma. */
+/* A locale with a decimal comma does not change how options are parsed. */
 static void test_locale(void) {
     if (!TEST_COMMA_LOCALE())
         return;

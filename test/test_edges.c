@@ -317,7 +317,7 @@ static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
     }
 }
 
-/* Features that can be scored in segments. The last one also uses the pairs that subsampling skips. */
+/* Features that can be scored in segments. The last feature also uses the pairs that subsampling skips. */
 static const vmafgpu_feature_config measured[] = {
     { "float_motion", NULL },
     { "float_motion", "motion_add_uv=true:motion_add_scale1=true" },

@@ -202,7 +202,7 @@ static void check_score(const vmafgpu_edit_score *got, const double *values, con
     CHECK(change != change || fabs(got->change - change) < 2e-4);
 }
 
-/* Tries a random number of edits, some with the same rectangle. Returns their number. */
+/* Tries a random number of edits, some of which share a rectangle. Returns the number of edits. */
 static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, unsigned char *old, double base) {
     vmafgpu_edit edits[TOGETHER];
     vmafgpu_edit_score scores[TOGETHER];

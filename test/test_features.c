@@ -89,13 +89,13 @@ static void choose_depth(void) {
     beginning = gpu_driver ? 2 : BEGINNING;
 }
 
-/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so each set uses one of the small clips in turn. */
+/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so the sets take turns at the small clips. */
 static int has_turn(int clip, int turn) {
     static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
 }
 
-/* Whether libvmaf refuses the feature for this clip, so that the report lacks it. */
+/* Whether libvmaf rejects the feature for this clip, so that it is missing from the report. */
 static int is_left_out(const golden_clip *clip, const vmafgpu_feature_config *feature) {
     return (clip->depth == 16 && strcmp(feature->name, "psnr_hvs") == 0) ||
            (clip->no_adm && /* too small for these features */

@@ -93,7 +93,7 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
     return at;
 }
 
-/* Compares pooled values: `"name": {`, followed by `"min": value` and others. Returns the number of values. */
+/* Compares pooled values: `"name": {`, followed by `"min": value` and so on. Returns the number of values. */
 static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char *at) {
     static const struct {
         const char *name;

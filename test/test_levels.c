@@ -79,7 +79,7 @@ static void check_film(const char *what, int width, int height, int depth, const
     static int films;
     films++;
     for (size_t m = 0, count = mask_count(); m < count; m++) {
-        /* if tests are slow, each film is scored with either one or several threads, in turn */
+        /* if tests are slow, one and several threads are used alternately */
         const int step = test_depth() == TEST_FEW ? 4 : 2;
         for (int threads = step == 4 ? 1 + 2 * (films & 1) : 1; threads <= 3; threads += step) {
             config.cpumask = masks[m];
@@ -362,7 +362,7 @@ static void test_intermediates(void) {
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
     }
-    /* Widths near one, two, three and four strips, including widths for which this is true at scale 1. */
+    /* Widths near one, two, three and four strips, at scale 0 or at scale 1. */
     for (int i = 0; i < 40; i++) {
         const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
         check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);
@@ -612,7 +612,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         block_free(&now[i].b);
 }
 
-/* Compares ADM at all scales in the same way. */
+/* Compares ADM at all scales. Each scale reads the output of the scalar code for the previous scale. */
 static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;

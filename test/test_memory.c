@@ -294,7 +294,7 @@ static void test_fixed_memory(void) {
     film_free(&f);
 }
 
-/* Threads need little memory: a 4K context with up to 256 threads needs less than 100 MB together with two frames. */
+/* Threads need little memory: a 4K context with up to 256 threads and two frames needs less than 100 MB in total. */
 static void test_threads(void) {
     static const unsigned masks[] = { 0, 16, 255 };
     const size_t two_frames = (size_t)2 * 3840 * 2160 * 2;

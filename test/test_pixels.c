@@ -56,7 +56,7 @@ static const uint64_t cube_sums[3][2][2][3] = {
 #include "golden/pixels_cube.h"
 };
 
-/* Compares every `step`-th colour of a shuffled cube. */
+/* Compares every `step`-th colour of the colour cube, in shuffled order. */
 static void test_cube(void) {
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
                                                      vmafgpu__choose_level(24) };

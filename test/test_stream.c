@@ -65,7 +65,7 @@ static void test_states(void) {
     CHECK_INT(vmafgpu_percentile(context, 0, (double)NAN, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(context, 0, 50, NULL), VMAFGPU_ERROR_ARGUMENT);
 
-    /* After a reset, the same context scores the same clip again; in round 1, the reset interrupts a clip. */
+    /* After a reset, the context scores the clip again. In round 1, the reset interrupts a clip. */
     for (int round = 0; round < 2; round++) {
         scores again;
         snprintf(test_where, sizeof test_where, "reset %d", round);

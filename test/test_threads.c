@@ -168,7 +168,7 @@ static void test_strips(int depth) {
 
 /* ---- one context, two threads ---- */
 
-/* A call on a context from another thread, made while the context runs the tasks of a frame. */
+/* A call to a context from another thread while the context runs the tasks of a frame. */
 typedef struct busy_call {
     vmafgpu *context;
     vmafgpu_frame frame;

@@ -1283,7 +1283,7 @@ static void call_lend(sequence *s) {
         lend_one(s);
 }
 
-/* Pushes the oldest acquired pair, or one of its frames with another frame. */
+/* Pushes the oldest acquired pair, or one frame of this pair together with a different frame. */
 static void call_push_acquired(sequence *s) {
     track *c = main_clip(s);
     const int replaced = one_in(4) ? draw(2) : -1, is_try = one_in(3);
@@ -2186,7 +2186,7 @@ static int fetch_map(sequence *s) {
     return 1;
 }
 
-/* Compares a map with the blocks of a base of the same pair. */
+/* Compares a map with the blocks that vmafgpu_edit_blocks() returns for the same pair. */
 static void check_map(sequence *s) {
     const image *const shown[4] = { s->map.has_previous ? &s->map.previous : NULL, &s->map.reference, NULL,
                                     &s->map.distorted };
@@ -2514,7 +2514,7 @@ static void end_driver(sequence *s) {
         gpu_end(g);
 }
 
-/* Makes the first device current again, as before each call. After a fault, the library may have failed to do so. */
+/* Makes the first device current again, as it was before each call. After a fault, the library may have failed to. */
 static void restore_device(const sequence *s) {
     if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));

@@ -257,7 +257,7 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
     outcome_free(&got);
 }
 
-/* Runs a case on all levels and GPUs. Frames are in host memory; test_gpu.c tests the other kinds. */
+/* Runs a case on all levels and GPUs. Frames are in host memory; test_gpu.c tests the other kinds of memory. */
 static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
     vmafgpu_model_config models[FUZZ_MODELS];
     vmafgpu_feature_config features[FUZZ_FEATURES];

@@ -994,7 +994,7 @@ static void *end_rendezvous(void *user) {
     return NULL;
 }
 
-/* With several threads, all GPUs are opened at the same time. */
+/* If there are several threads, all GPUs are opened at the same time. */
 static void check_devices_together(gpu *g) {
     static const char *const cuda[] = { "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate" };
     static const char *const hip[] = { "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags" };

@@ -273,7 +273,7 @@ typedef struct tested {
     vmafgpu_layout layout;
     int arithmetic;
     const char *features;              /* "name options|name options" */
-    int max_edit_size, map_block_size; /* if not 0, the default model is also used */
+    int max_edit_size, map_block_size; /* if not 0, the default model is used too */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text,
@@ -322,7 +322,7 @@ static int is_detectable(const char *kernel, const tested *t) {
             (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
 }
 
-/* Makes each kernel of a context compute wrong values in turn. vmafgpu_open() must report it. */
+/* Makes each kernel of a context, one after another, compute wrong values. vmafgpu_open() must report this. */
 static void check_planted(gpu *g, const tested *t) {
     film f = film_make("texture+mix", t->width, t->height, t->depth, 1, 7);
     vmafgpu_feature_config features[8];

@@ -6,7 +6,7 @@ enum { FRAMES = 3, PICTURES = 2 * FRAMES };
 
 typedef struct pixel_case {
     vmafgpu_pixels pixels[2]; /* reference, distorted */
-    const char *kinds;        /* as storage.kinds; also 's' for a surface, 'a' for an array */
+    const char *kinds;        /* as storage.kinds, plus 's' for a surface and 'a' for an array */
     int width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;

@@ -1,5 +1,5 @@
-/* Compares standalone features (psnr, ciede, float_* and others) of the GPU with those of the CPU, bit for bit. Tests
- * every layout, kind of memory and order of calls. */
+/* Compares the values of standalone features (psnr, ciede, float_* and others) on the GPU with those on the CPU, bit
+ * for bit. Tests every layout, kind of memory and order of calls. */
 #include "gpu.h"
 
 enum { MOST_FEATURES = 14 };

@@ -157,7 +157,7 @@ struct Driver {
     std::map<const void *, Module> modules;
     std::map<const void *, Function> functions;
     std::map<const void *, StreamHandle> stream_handles;
-    std::vector<std::shared_ptr<Stream>> streams; /* also null streams, and destroyed streams with pending work */
+    std::vector<std::shared_ptr<Stream>> streams; /* including null streams, and destroyed streams with pending work */
     std::map<const void *, Event> events;
     std::map<uint64_t, Block> memory, pinned;
     long left_behind[SIMULATED_KINDS] = {}; /* objects that were not released before their context ended */

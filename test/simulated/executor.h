@@ -225,7 +225,7 @@ class Memory {
     void map(void *host, size_t bytes, const void *owner = nullptr) {
         add(reinterpret_cast<uintptr_t>(host), bytes, static_cast<unsigned char *>(host), owner);
     }
-    /* Makes memory of another API accessible as device memory. Returns its device address. */
+    /* Makes memory from another API accessible as device memory. Returns its device address. */
     uintptr_t import(unsigned char *host, size_t bytes, const void *owner) {
         const uintptr_t address = reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
         add(address, bytes, host, owner);

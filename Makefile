@@ -64,12 +64,14 @@ help:
 	@echo 'make demo       generate a small pair of clips and score it'
 	@echo 'make mpi        build $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI'
 	@echo '                (Debian: libopenmpi-dev)'
-	@echo 'make libvmaf    build $(BUILD)/libvmaf.so.3, which replaces libvmaf in programs that are linked to it'
+	@echo 'make libvmaf    build $(BUILD)/libvmaf.so.3 and .a, which replace libvmaf in programs that are linked to it;'
+	@echo '                LIBRARIES=static or shared builds one; EMBED="nvidia amd" compiles the kernels in'
 	@echo 'make blobs      compile the GPU kernels, as files and as C headers'
 	@echo '                NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia and $(BUILD)/vmafgpu_nvidia.h; needs nvcc or clang 19'
 	@echo '                or later (Debian: clang-19), ptxas for machine code, and xz. SM="75 90" selects targets.'
 	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd and $(BUILD)/vmafgpu_amd.h; needs clang 19 or later with lld'
 	@echo '                (Debian: clang-19 lld-19), and xz. GFX="gfx1100 gfx1201" selects targets.'
+	@echo '                VENDORS=nvidia or VENDORS=amd builds the kernels of one vendor.'
 	@echo 'make models     regenerate models/model_embed.h from the JSON files in MODELS (../shared/models)'
 	@echo 'make tags       write an index of functions for editors; needs Universal Ctags (Debian: universal-ctags) or'
 	@echo '                Exuberant Ctags'
@@ -135,7 +137,16 @@ $(BUILD)/cluster_mpi: examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads
 # ---- kernels ----
 
 blobs: | $(BUILD)
-	@GFX='$(GFX)' SM='$(SM)' test/make_blobs.sh $(BUILD)
+	@VENDORS='$(VENDORS)' GFX='$(GFX)' SM='$(SM)' test/make_blobs.sh $(BUILD)
+
+# Kernels as C arrays, for EMBED in libvmaf.mk. The scripts write these files only if the kernels have changed.
+.PHONY: vmaf_forced
+$(BUILD)/vmafgpu_nvidia.h: vmaf_forced | $(BUILD)
+	@SM='$(SM)' test/make_ptx.sh $(BUILD)
+	@[ -f $@ ] || { echo 'EMBED=nvidia: the kernels could not be built, see above' >&2; exit 1; }
+$(BUILD)/vmafgpu_amd.h: vmaf_forced | $(BUILD)
+	@GFX='$(GFX)' test/make_hsaco.sh $(BUILD)
+	@[ -f $@ ] || { echo 'EMBED=amd: the kernels could not be built, see above' >&2; exit 1; }
 
 check-codegen: blobs
 	@CC='$(CC)' CXX='$(CXX)' test/check_codegen.sh $(BUILD)
@@ -390,7 +401,8 @@ models: $(BUILD)/embed_model
 	$(BUILD)/embed_model -o models/model_embed.h $(patsubst %,$(MODELS)/%.json,$(embedded))
 
 install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
-	@$(MAKE) --no-print-directory -f examples/package/Makefile install BUILD=$(BUILD)
+	@$(MAKE) --no-print-directory -f examples/package/Makefile install BUILD=$(BUILD) -o $(BUILD)/vmafgpu$(EXE) \
+	    -o $(BUILD)/embed_model$(EXE)
 
 uninstall:
 	@$(MAKE) --no-print-directory -f examples/package/Makefile uninstall BUILD=$(BUILD)

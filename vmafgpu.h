@@ -1,4 +1,6 @@
 /* vmafgpu.h - 0.1.0 - VMAF video quality in one C header, on CPUs and GPUs, bit-identical to libvmaf 3.2.0
+ * Copyright (c) 2026 the vmafgpu authors
+ * SPDX-License-Identifier: BSD-2-Clause-Patent (the text is at the end of this file)
  *
  * VMAF compares a distorted video with its original. Compile the implementation in ONE file of your program, as C99,
  * C++11 or later:
@@ -490,10 +492,23 @@
  * failures; negative values are. After a failure, vmafgpu_last_error() returns a message that names the field, frame or
  * option at fault. A failed call changes nothing, unless its description states otherwise.
  *
- * OTHER LANGUAGES, SHARED LIBRARIES. Structs can grow in any release, so compile the implementation and its users with
- * the same header, and compare vmafgpu_version_number() with VMAFGPU_VERSION_NUMBER. To initialise a struct, set all
- * its bytes to zero. Enums are 32-bit integers; if -fshort-enums is used, use it for all files. Paths are passed to the
- * C library unchanged; on Windows, they must be in the ANSI code page.
+ * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers; if
+ * -fshort-enums is used, use it for all files. Paths are passed to the C library unchanged; on Windows, they must be in
+ * the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with VMAFGPU_ABI.
+ *
+ * STABILITY: WHAT A NEW VERSION CAN CHANGE
+ *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
+ *     stay, struct fields are only appended, and zero in a new field keeps the old behaviour. Therefore initialise
+ *     structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename things; the
+ *     CHANGELOG lists all renamed names.
+ *   - Bits. The results of version 0.1 equal those of libvmaf 3.2.0. If a later version changes a result for any input,
+ *     the first line of the CHANGELOG reports it. A PATCH version changes results only to correct a difference from
+ *     libvmaf.
+ *   - Binary interface. Structs can grow in any MINOR version, so compile a program and the implementation with the
+ *     same header. VMAFGPU_ABI changes if a struct, an enumerator or an existing function changes. New functions do not
+ *     change it.
+ *   - Kernels. GPU kernels belong to one version of this header. Kernels of another version are refused when they are
+ *     loaded.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
@@ -642,6 +657,8 @@
 /* major * 10000 + minor * 100 + patch */
 #define VMAFGPU_VERSION_NUMBER 100
 #define VMAFGPU_VERSION_STRING "0.1.0"
+/* Number of the binary interface. It changes with each change to a struct, an enumerator or a function that exists. */
+#define VMAFGPU_ABI 0
 
 /* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
 #ifndef VMAFGPU_API
@@ -1599,11 +1616,12 @@ VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
-/* Return VMAFGPU_VERSION_STRING and VMAFGPU_VERSION_NUMBER of the compiled implementation. Structs can grow in any
- * release, so a program that loads the implementation from a shared library must compare the number with that of its
- * own header. */
+/* Return VMAFGPU_VERSION_STRING, VMAFGPU_VERSION_NUMBER and VMAFGPU_ABI of the compiled implementation. A program that
+ * loads the implementation from a shared library must check that vmafgpu_abi() is the VMAFGPU_ABI of its header; see
+ * STABILITY in the manual. */
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
+VMAFGPU_API int         vmafgpu_abi(void);
 
 /* Return the built-in model with the given name, or NULL if there is none, and the i-th built-in model, or NULL after
  * the last. */
@@ -2135,9 +2153,13 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16 bytes, and rows
- * consist of whole 4-byte words. Samples are in the low bits and fit the bit depth. They have one byte if the bit depth
- * is 8, and two bytes if it is higher. Frames in any other form are first imported into packed planes. */
+/* A checksum of the text of all types that this file shares with the kernels. Kernel files contain it, and kernels with
+ * a different one are refused. After a change to such a type, `test/interface.sh -i` sets the new value. */
+#define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
+
+/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
+ * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
+ * above. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
     const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
@@ -25102,7 +25124,36 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #endif
 #else
 #include <dlfcn.h>
+#if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
+/* The declaration of sys/auxv.h; that file also defines all names of elf.h. */
+#ifdef __cplusplus
+extern "C" {
 #endif
+extern unsigned long getauxval(unsigned long) __THROW;
+#ifdef __cplusplus
+}
+#endif
+#endif
+#endif
+
+/* Whether libraries can be loaded into this program. A fully static program contains a glibc of its own. Each library
+ * that it loads needs the shared glibc, and if the versions differ, the process crashes while it is loaded. */
+static int vmafgpu__can_load_libraries(void) {
+#if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
+    enum { AUXV_HEADERS = 3, AUXV_HEADER_SIZE = 4, AUXV_HEADER_COUNT = 5, HEADER_INTERPRETER = 3 };
+    const unsigned long address = getauxval(AUXV_HEADERS), size = getauxval(AUXV_HEADER_SIZE);
+    const unsigned long count = address && size >= sizeof(uint32_t) ? getauxval(AUXV_HEADER_COUNT) : 0;
+    for (unsigned long i = 0; i < count; i++) {
+        uint32_t type; /* the first field of a program header, with 32 and 64 bits */
+        memcpy(&type, (const char *)address + i * size, sizeof type);
+        if (type == HEADER_INTERPRETER) /* the path of the dynamic loader: static programs have none */
+            return 1;
+    }
+    return 0;
+#else
+    return 1;
+#endif
+}
 
 /* Opens a library. If only_loaded is set, the process must have loaded the library already. If is_kept is set, the
  * library is never unloaded. */
@@ -25306,6 +25357,10 @@ typedef struct vmafgpu__vendor {
 /* Loads the library and its functions; sets `reason` on failure. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
+    if (!vmafgpu__can_load_libraries()) {
+        vmafgpu__message(reason, size, "a fully static program cannot load a driver; link glibc as a shared library");
+        return NULL;
+    }
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
     /* Prefer a library that the program has already loaded: the program's streams and addresses belong to that
      * library. */
@@ -25429,8 +25484,9 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 
 /* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
- * A container, in a file or in memory, consists of a signature, the number of blobs, the CRC-32 of their descriptions,
- * the descriptions and the streams. Numbers are little-endian and have 32 bits. A description contains the target, the
+ * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
+ * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
+ * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the
  * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
  * is 0 if the blob is in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table
  * and the streams are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
@@ -25447,7 +25503,8 @@ typedef struct vmafgpu__blob {
 
 enum {
     VMAFGPU__MAX_BLOBS = 64,
-    VMAFGPU__CONTAINER_HEAD = 24,
+    VMAFGPU__CONTAINER_HEAD = 28,
+    VMAFGPU__CONTAINER_CHECKED = 24, /* the CRC-32 begins here */
     VMAFGPU__CONTAINER_ENTRY = 32,
     VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 guarantees only 4095 per string */
 };
@@ -25471,10 +25528,12 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     if (size < at)
         return -1;
     const uint32_t count = vmafgpu__read_u32(data + 16);
-    if (count > VMAFGPU__MAX_BLOBS || size - at < count * VMAFGPU__CONTAINER_ENTRY ||
-        vmafgpu__crc32(data + at, count * VMAFGPU__CONTAINER_ENTRY) != vmafgpu__read_u32(data + 20))
+    if (count > VMAFGPU__MAX_BLOBS || size - at < count * VMAFGPU__CONTAINER_ENTRY)
         return -1;
     at += count * VMAFGPU__CONTAINER_ENTRY;
+    if (vmafgpu__crc32(data + VMAFGPU__CONTAINER_CHECKED, at - VMAFGPU__CONTAINER_CHECKED) !=
+        vmafgpu__read_u32(data + 20))
+        return -1;
     for (uint32_t i = 0; i < count; i++) {
         const char *entry = data + VMAFGPU__CONTAINER_HEAD + i * VMAFGPU__CONTAINER_ENTRY;
         vmafgpu__blob *blob = &blobs[i];
@@ -25494,6 +25553,11 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
         }
     }
     return at == size ? (int)count : -1;
+}
+
+/* Whether a container, which has been read, belongs to this version of this file. */
+static int vmafgpu__is_current_container(const vmafgpu__image *image) {
+    return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
 
 /* Decodes text to bytes. Five characters represent a 32-bit number in base 85, highest digit first. The digits are '#'
@@ -27360,10 +27424,16 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     if (!vmafgpu__is_container(image))
         return vendor->load_image(v, image, reason, size);
     count = vmafgpu__read_container(image, blobs);
-    if (count >= 0)
-        return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
-    vmafgpu__message(reason, size, "%.200s: is truncated or damaged", image->name);
-    return 0;
+    if (count < 0) {
+        vmafgpu__message(reason, size, "%.200s: is truncated or damaged", image->name);
+        return 0;
+    }
+    if (!vmafgpu__is_current_container(image)) {
+        vmafgpu__message(reason, size, "%.200s: belongs to another version of vmafgpu.h; build the kernels again",
+                         image->name);
+        return 0;
+    }
+    return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
 }
 
 /* Loads the first image that the driver accepts. */
@@ -34102,6 +34172,10 @@ VMAFGPU_API const char *vmafgpu_version_string(void) {
 
 VMAFGPU_API int vmafgpu_version_number(void) {
     return VMAFGPU_VERSION_NUMBER;
+}
+
+VMAFGPU_API int vmafgpu_abi(void) {
+    return VMAFGPU_ABI;
 }
 
 VMAFGPU__COLD_END

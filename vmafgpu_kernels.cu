@@ -1,4 +1,6 @@
 /* vmafgpu_kernels.cu - the GPU kernels of vmafgpu.h, one source for NVIDIA and AMD (vmafgpu_kernels.hip includes it)
+ * Copyright (c) 2026 the vmafgpu authors
+ * SPDX-License-Identifier: BSD-2-Clause-Patent
  *
  * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the compiled kernels at
  * run time.

@@ -1,4 +1,6 @@
 /* vmafgpu_kernels.hip - the GPU kernels of vmafgpu.h for AMD: the primitives, and the kernels in vmafgpu_kernels.cu
+ * Copyright (c) 2026 the vmafgpu authors
+ * SPDX-License-Identifier: BSD-2-Clause-Patent
  *
  * `make blobs` compiles this with clang alone: no HIP header, no device library. The section >>primitives of
  * vmafgpu_kernels.cu specifies the primitives.

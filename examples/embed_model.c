@@ -42,7 +42,8 @@ static const char usage[] =
 
 static const char netflix_notice[] =
     " * The parameters are those of the models that Netflix publishes with libvmaf (https://github.com/Netflix/vmaf):\n"
-    " * Copyright (c) 2020 Netflix, Inc., under the BSD-2-Clause-Patent licence; see LICENSE.\n";
+    " * Copyright (c) 2020 Netflix, Inc.\n"
+    " * SPDX-License-Identifier: BSD-2-Clause-Patent (see LICENSE)\n";
 
 /* ---- errors, memory, text ---- */
 

@@ -75,8 +75,9 @@ mask() {
 # unordered ARGUMENTS...: whether the columns of libvmaf have no fixed order. This is the case
 # - with several threads;
 # - with one thread, if float_motion writes its motion3 value with the second frame while the thread still computes the
-# first frame; - with a single frame, where motion3 of float_motion follows that of the integer motion if the latter was
-# requested first.
+#   first frame;
+# - with a single frame, where motion3 of float_motion follows that of the integer motion if the latter was requested
+#   first.
 unordered() {
     case " $* " in
     *' --threads '[!01]*) return 0 ;;

@@ -65,8 +65,8 @@ resources() {
 }
 
 # vector_registers TARGET: prints the number of vector registers per lane of a SIMD, the granularity of their
-# allocation, and the number of SIMDs per compute unit. On gfx90a and later, both kinds of vector registers share these
-# registers, and the metadata counts them together. Some targets from gfx1100 on have 1.5 times as many registers.
+# allocation, and the number of SIMDs per compute unit. On gfx90a and later, this number is for both kinds of vector
+# registers together, as are the counts in the metadata. Some targets from gfx1100 on have 1.5 times as many registers.
 vector_registers() {
     case $1 in
     gfx900 | gfx906 | gfx908) echo 256 4 4 ;;
@@ -115,6 +115,11 @@ check_resources() {
             for (name in threads)
                 if (!(name in seen)) complain("missing")
         }' "$2" "$3"
+}
+
+# check_foreign FILE: prints the functions of the device libraries of ROCm (ocml, ockl)
+check_foreign() {
+    grep -a -o -E '__(ocml|ockl|oclc)_[a-z_0-9]*' "$1" | sort -u
 }
 
 # check_machine_code FILE RESOURCES: also fails if no kernel reads global memory, because the check itself is then wrong
@@ -272,6 +277,10 @@ check_wrong() {
     note 'comparisons that LLVM compiles correctly' "$work/right"
     swapped_comparisons /dev/null > "$found"
     must_find 'the compiler printed no code'
+
+    printf 'code\0__ocml_exp2_f32\0more' > "$work/foreign"
+    check_foreign "$work/foreign" > "$found"
+    must_find '__ocml_exp2_f32'
 }
 
 # ---- main part ----
@@ -309,6 +318,8 @@ for target in $targets; do
     note "$target" "$found"
     check_machine_code "$work/$target.code" "$work/$target.resources" > "$found"
     note "$target, machine code" "$found"
+    check_foreign "$build/vmafgpu_kernels.$target.hsaco" > "$found"
+    note "$target, functions of ROCm" "$found"
     if [ -f "$blobs/$target.swapped" ]; then
         shown="$shown $target"
         note "$target, comparisons" "$blobs/$target.swapped"

@@ -7,13 +7,14 @@
 #
 # - The PTX version is at most 8.0, and the targets are sm_75 and sm_80.
 # - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory or generic addresses. In
-# the kernels of float features, no product is fused with a sum. (In machine code, divisions contain fused products.)
+#   the kernels of float features, no product is fused with a sum. (In machine code, divisions contain fused products.)
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for the number of blocks that the
-# kernel requests. Images that `make blobs` has assembled are not assembled again.
+#   kernel requests. Images that `make blobs` has assembled are not assembled again.
 # - If a driver compiles the PTX: no spills. This is checked for compute capability 8.0, 10.3 and 12.0, and for the
-# kernels that fit() changes for machine code. DEPTH=all: every kernel, and each capability from 8.0 that ptxas
-# supports.
+#   kernels that fit() changes for machine code. DEPTH=all: every kernel, and each capability from 8.0 that ptxas
+#   supports.
 # - Machine code contains LDG...CONSTANT and no other LDG, and does not use local memory.
+# - The PTX contains no functions of libdevice or of the CUDA toolkit, so it can be distributed under any licence.
 # - The container and the C header contain these images and the assembled machine code, and each is no larger than 6 MB.
 build=${1:-build}
 work=${2:-$build/codegen}
@@ -44,6 +45,11 @@ check_head() { # FILE TARGET
             if (!entries)
                 print "no kernels"
         }' "$1"
+}
+
+# check_foreign FILE: prints the functions of libdevice (__nv_) and of the CUDA toolkit (__internal_, __cuda)
+check_foreign() {
+    grep -o -E '(__nv_|__internal_|__cuda)[A-Za-z_0-9]*' "$1" | sort -u
 }
 
 # check_memory FILE: also fails if there are no read-only loads at all, because the check itself is then wrong
@@ -254,6 +260,14 @@ check_machine_code() { # FILE
 
 # ---- main part ----
 
+printf '.func  (.param .b32 func_retval0) %s(\n' __internal_trig_reduction_slowpath __nv_logf logf > "$work/foreign"
+if [ "$(check_foreign "$work/foreign" | wc -l)" -eq 2 ]; then
+    passed=$((passed + 1))
+else
+    echo 'functions of the toolkit: not found in a file that contains two'
+    failed=$((failed + 1))
+fi
+
 # image FILE TARGET ARCHITECTURE...: checks a PTX image, and its machine code for these architectures
 image() {
     file=$1
@@ -263,6 +277,8 @@ image() {
     found=$work/found
     check_head "$file" "$target" > "$found"
     note "$name" "$found"
+    check_foreign "$file" > "$found"
+    note "$name, functions of the toolkit" "$found"
     check_memory "$file" > "$found"
     note "$name" "$found"
     [ -n "$ptxas" ] || return

@@ -53,6 +53,7 @@ object() { # TARGET
 # ---- main part ----
 
 [ -f "$kernels" ] || die "$kernels not found"
+check_interface
 if ! find_amd_clang; then
     say 'no kernels built for AMD GPUs: they need clang 19 or later with lld (apt-get install clang-19 lld-19)'
     exit 0
@@ -86,7 +87,7 @@ for target in $made; do
     cp "$work/$target.hsaco" "$build/vmafgpu_kernels.$target.hsaco" || die "cannot write to $build"
 done
 for file in vmafgpu_kernels.amd vmafgpu_amd.h; do
-    mv "$work/$file" "$build/$file" || die "cannot write $build/$file"
+    replace "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 
 say "wrote $build/vmafgpu_kernels.amd and $build/vmafgpu_amd.h, compiled by $(compiler_version clang) for$made"

@@ -8,8 +8,8 @@
 #
 # If nvcc is installed, it writes the PTX, otherwise clang 19 or later, which does not need CUDA. FORCE=nvcc or
 # FORCE=clang selects the compiler; NVCC, CLANG and PTXAS name the programs. If there is no compiler, the script prints
-# what to install and succeeds. SM="75 90" selects targets for machine code. Machine code is assembled again only if the
-# PTX or ptxas has changed.
+# what to install and succeeds. SM="75 90" selects targets for machine code; SM=none builds only PTX. Machine code is
+# assembled again only if the PTX or ptxas has changed.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -64,6 +64,7 @@ assemble() { # CAPABILITY
 }
 
 [ -f "$kernels" ] || die "$kernels not found"
+check_interface
 compiler=
 if [ "${FORCE:-nvcc}" = nvcc ]; then
     find_nvcc && compiler=nvcc
@@ -87,7 +88,7 @@ wait $first || die "compute capability 7.5: cannot compile the kernels with $com
 [ $second_status -eq 0 ] || die "compute capability 8.0: cannot compile the kernels with $compiler"
 rm -f "$work"/sm_*.status
 targets=${SM:-$nvidia_targets}
-[ -n "$ptxas" ] || targets=
+[ -n "$ptxas" ] && [ "$SM" != none ] || targets=
 for_each "$targets" assemble
 
 entries=
@@ -117,7 +118,7 @@ for file in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx; do
     cp "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 for file in vmafgpu_kernels.nvidia vmafgpu_nvidia.h; do
-    mv "$work/$file" "$build/$file" || die "cannot write $build/$file"
+    replace "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 
 say "wrote $build/vmafgpu_kernels.nvidia and $build/vmafgpu_nvidia.h, compiled by $(compiler_version $compiler):" \

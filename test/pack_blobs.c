@@ -2,17 +2,19 @@
  * describes both formats. The kernels are compressed beforehand. Kernels of similar devices share one stream:
  *
  *     cat FILE... | xz -c --format=lzma > FILE.lzma
- *     pack_blobs VENDOR CONTAINER HEADER (TARGET FILE FILE.lzma)...
+ *     pack_blobs VENDOR INTERFACE CONTAINER HEADER (TARGET FILE FILE.lzma)...
  *
- * VENDOR is "nvidia" or "amd". FILE.lzma is "-" if FILE is in the same stream as the FILE before it. */
+ * VENDOR is "nvidia" or "amd". INTERFACE is the value of VMAFGPU__KERNEL_INTERFACE, such as 0x1234abcdu. FILE.lzma is
+ * "-" if FILE is in the same stream as the FILE before it. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_FILE = 1 << 26, MOST = 64, ENTRY = 32, TARGET_SIZE = 16, TEXT_ROW = 4000 };
-enum { WORDS = 3 }; /* arguments for each blob: TARGET FILE FILE.lzma */
+enum { LARGEST_FILE = 1 << 26, MOST = 64, HEAD = 28, ENTRY = 32, TARGET_SIZE = 16, TEXT_ROW = 4000 };
+enum { CHECKED = 24 }; /* the CRC-32 of a container begins here */
+enum { WORDS = 3 };    /* arguments for each blob: TARGET FILE FILE.lzma */
 
 typedef struct bytes {
     unsigned char *data;
@@ -104,8 +106,8 @@ static void write_condition(FILE *out, int count, char **words, int i) {
     fprintf(out, "\n");
 }
 
-static void write_header(FILE *out, const char *vendor, int count, char **words, const bytes *streams,
-                         const unsigned char *entries) {
+static void write_header(FILE *out, const char *vendor, uint32_t interface, int count, char **words,
+                         const bytes *streams, const unsigned char *entries) {
     fprintf(out,
             "/* The GPU kernels of vmafgpu, compressed, made by `make blobs`:\n *\n"
             " *     #define VMAFGPU_%s_HEADER \"vmafgpu_%s.h\"\n",
@@ -114,6 +116,10 @@ static void write_header(FILE *out, const char *vendor, int count, char **words,
             " *     #define VMAFGPU_IMPLEMENTATION\n *     #include \"vmafgpu.h\"\n *\n"
             " * vmafgpu.h includes it. Macros such as VMAFGPU_NO_%s leave out the kernels for a device.\n */\n",
             upper(words[0]));
+    fprintf(out,
+            "#if VMAFGPU__KERNEL_INTERFACE != 0x%08xu\n"
+            "#error \"vmafgpu_%s.h belongs to another version of vmafgpu.h; build the kernels again\"\n#endif\n",
+            (unsigned)interface, vendor);
     for (int i = 0; i < count; i++) {
         if (!starts_stream(words, i))
             continue;
@@ -141,11 +147,12 @@ static void put_name(unsigned char *at, const char *name) {
 }
 
 /* `words` has WORDS arguments for each blob. */
-static int pack(const char *vendor, const char *container_path, const char *header_path, int count, char **words) {
-    unsigned char head[24] = "vmafgpu kernels\n", entries[MOST * ENTRY];
+static int pack(const char *vendor, uint32_t interface, const char *container_path, const char *header_path, int count,
+                char **words) {
+    static unsigned char head[HEAD + MOST * ENTRY] = "vmafgpu kernels\n";
+    unsigned char *const entries = head + HEAD;
     bytes streams[MOST];
     size_t at = 0;
-    memset(entries, 0, sizeof entries);
     memset(streams, 0, sizeof streams);
     need(starts_stream(words, 0), "the first FILE.lzma must not be \"-\"");
     for (int i = 0; i < count; i++) {
@@ -167,21 +174,21 @@ static int pack(const char *vendor, const char *container_path, const char *head
         free(file.data);
     }
     put_u32(head + 16, (uint32_t)count);
-    put_u32(head + 20, crc32(entries, (size_t)(ENTRY * count)));
+    put_u32(head + CHECKED, interface);
+    put_u32(head + 20, crc32(head + CHECKED, (size_t)(HEAD - CHECKED + ENTRY * count)));
 
     FILE *container = fopen(container_path, "wb"), *header = fopen(header_path, "wb");
     need(container && header, "cannot write");
-    fwrite(head, 1, sizeof head, container);
-    fwrite(entries, ENTRY, (size_t)count, container);
+    fwrite(head, 1, (size_t)(HEAD + ENTRY * count), container);
     for (int i = 0; i < count; i++)
         fwrite(streams[i].data, 1, streams[i].size, container);
-    write_header(header, vendor, count, words, streams, entries);
+    write_header(header, vendor, interface, count, words, streams, entries);
     return ferror(container) || ferror(header) || fclose(container) || fclose(header);
 }
 
 int main(int count, char **words) {
-    if (count > 4 && (count - 4) % WORDS == 0 && (count - 4) / WORDS <= MOST)
-        return pack(words[1], words[2], words[3], (count - 4) / WORDS, words + 4);
-    fprintf(stderr, "pack_blobs VENDOR CONTAINER HEADER (TARGET FILE FILE.lzma)...\n");
+    if (count > 5 && (count - 5) % WORDS == 0 && (count - 5) / WORDS <= MOST)
+        return pack(words[1], (uint32_t)strtoul(words[2], NULL, 0), words[3], words[4], (count - 5) / WORDS, words + 5);
+    fprintf(stderr, "pack_blobs VENDOR INTERFACE CONTAINER HEADER (TARGET FILE FILE.lzma)...\n");
     return 2;
 }

@@ -68,7 +68,8 @@ else
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
-               test_commands.sh test_snippets.sh words.sh test_tags.sh test_embed.sh test_install.sh $tests"
+               test_commands.sh test_snippets.sh words.sh test_tags.sh test_abi.sh test_embed.sh test_static.sh
+               test_install.sh $tests"
 fi
 
 # Programs here never exit with status 99, so tests that expect a failure do not hide the report of a sanitizer.

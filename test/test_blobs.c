@@ -162,7 +162,7 @@ static void test_xz(const char *folder) {
 /* Returns a container with two blobs, in one stream if is_one, otherwise in two. */
 static bytes container(const bytes *first, const bytes *second, int is_one) {
     const bytes *const blobs[2] = { first, second };
-    const size_t entries = 24 + 2 * ENTRY;
+    const size_t entries = HEAD + 2 * ENTRY;
     bytes b = bytes_new(entries + 8 * (first->size + second->size) + 64), both = bytes_new(first->size + second->size);
     unsigned char *at = b.data + entries;
     memset(b.data, 0, entries);
@@ -171,7 +171,7 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
     memcpy(both.data, first->data, first->size);
     memcpy(both.data + first->size, second->data, second->size);
     for (int i = 0; i < 2; i++) {
-        unsigned char *entry = b.data + 24 + ENTRY * i;
+        unsigned char *entry = b.data + HEAD + ENTRY * i;
         strcpy((char *)entry, i ? "two" : "one");
         if (i == 0 || !is_one) {
             const size_t size = lzma_literals(i ? second->data : both.data, is_one ? both.size : blobs[i]->size, at);
@@ -184,7 +184,8 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
         }
         put_u32(entry + 28, (uint32_t)blobs[i]->size);
     }
-    put_u32(b.data + 20, vmafgpu__crc32(b.data + 24, 2 * ENTRY));
+    put_u32(b.data + CHECKED, VMAFGPU__KERNEL_INTERFACE);
+    put_u32(b.data + 20, vmafgpu__crc32(b.data + CHECKED, HEAD - CHECKED + 2 * ENTRY));
     b.size = (size_t)(at - b.data);
     free(both.data);
     return b;
@@ -228,7 +229,7 @@ static void test_containers(void) {
         for (size_t bit = 0; bit < 8 * b.size; bit++) {
             b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
             CHECK(good_blobs(&b, &first, &second) < 2);
-            if (bit < 8 * (24 + 2 * ENTRY))
+            if (bit < 8 * (HEAD + 2 * ENTRY))
                 CHECK_INT(good_blobs(&b, &first, &second), -1);
             b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
         }
@@ -260,11 +261,40 @@ static void test_invalid_entries(void) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bytes b = container(&first, &second, 1);
         snprintf(test_where, sizeof test_where, "invalid entry %d", (int)i);
-        put_u32(b.data + 24 + ENTRY * cases[i].entry + cases[i].at, cases[i].value);
-        put_u32(b.data + 20, vmafgpu__crc32(b.data + 24, 2 * ENTRY));
+        put_u32(b.data + HEAD + ENTRY * cases[i].entry + cases[i].at, cases[i].value);
+        put_u32(b.data + 20, vmafgpu__crc32(b.data + CHECKED, HEAD - CHECKED + 2 * ENTRY));
         CHECK_INT(good_blobs(&b, &first, &second), cases[i].expected);
         free(b.data);
     }
+    free(first.data);
+    free(second.data);
+}
+
+/* Whether the kernels of a container are rejected because it belongs to a different version of vmafgpu.h. */
+static int is_refused(const bytes *b) {
+    vmafgpu *v = (vmafgpu *)calloc(1, sizeof *v);
+    vmafgpu__image image;
+    char reason[256] = "";
+    test_need(v != NULL, "memory");
+    memset(&image, 0, sizeof image);
+    image.data = (char *)b->data;
+    image.size = b->size;
+    snprintf(image.name, sizeof image.name, "a file");
+    CHECK_INT(vmafgpu__load_image(v, NULL, &image, reason, sizeof reason), 0);
+    free(v);
+    return strcmp(reason, "a file: belongs to another version of vmafgpu.h; build the kernels again") == 0;
+}
+
+static void test_other_version(void) {
+    const bytes first = sample(0, 50), second = sample(1, 33);
+    bytes b = container(&first, &second, 1);
+    for (int bit = 0; bit < 32; bit++) {
+        snprintf(test_where, sizeof test_where, "another version, bit %d", bit);
+        put_u32(b.data + CHECKED, VMAFGPU__KERNEL_INTERFACE ^ 1u << bit);
+        put_u32(b.data + 20, vmafgpu__crc32(b.data + CHECKED, HEAD - CHECKED + 2 * ENTRY));
+        CHECK(is_refused(&b));
+    }
+    free(b.data);
     free(first.data);
     free(second.data);
 }
@@ -302,6 +332,7 @@ int main(int argc, char **argv) {
     test_fixed_streams();
     test_containers();
     test_invalid_entries();
+    test_other_version();
     test_text();
 #ifndef _WIN32
     test_xz(folder);

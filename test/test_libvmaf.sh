@@ -97,8 +97,9 @@ done
 check 'make install-libvmaf' [ $? -eq 0 ]
 (cd "$work/prefix" && find . ! -type d | LC_ALL=C sort) > "$work/installed"
 # shellcheck disable=SC2086
-printf './%s\n' include/libvmaf/feature.h include/libvmaf/libvmaf.h include/libvmaf/libvmaf_cuda.h \
-    include/libvmaf/model.h include/libvmaf/picture.h include/libvmaf/version.h lib/libvmaf.a lib/libvmaf.so \
+printf './%s\n' include/libvmaf/LICENSE include/libvmaf/feature.h include/libvmaf/libvmaf.h \
+    include/libvmaf/libvmaf_cuda.h include/libvmaf/model.h include/libvmaf/picture.h include/libvmaf/version.h \
+    lib/libvmaf.a lib/libvmaf.so \
     lib/libvmaf.so.3 lib/pkgconfig/libvmaf.pc $(printf 'lib/vmafgpu/%s ' $kernels) > "$work/expected"
 same 'installed files' "$work/expected" "$work/installed"
 printf '#include <libvmaf/version.h>\n%s %s %s\n' \

@@ -15,7 +15,7 @@ build=${1:-build}
 excluded='[.]png$|^LICENSE$|^models/|^test/fuzz/seeds/'
 excluded="$excluded|^test/golden/(figures.*[.]txt\$|outputs/|real/.*[.](json|squeezed)\$)"
 # Lines that may be longer, as FILE:LINE: tables with one case per line, and table rows in Markdown.
-wide='^test/(words|planted|golden/[a-z_0-9]*)[.]txt:|^test/bench/README[.]md:[|]'
+wide='^test/(words|planted|abi|golden/[a-z_0-9]*)[.]txt:|^test/bench/README[.]md:[|]'
 # Commits up to this one may have longer subjects.
 since=fc1740aad198825dfd8384c1aa251f8be7303356
 

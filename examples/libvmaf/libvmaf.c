@@ -1186,10 +1186,10 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
         return result == VMAFGPU_OK ? -ENOMEM : error_of(result);
     }
     c->is_ordered = vmafgpu_preceding_count(c->engine) != 0 || r.config.subsample > 1;
-    const char *device = vmafgpu_device_name(c->engine);
-    say(VMAF_LOG_LEVEL_INFO, "vmafgpu %s computes on %s (%s), %d thread%s", vmafgpu_version_string(),
+    const char *device = vmafgpu_device_name(c->engine), *note = vmafgpu_backend_note(c->engine);
+    say(VMAF_LOG_LEVEL_INFO, "vmafgpu %s computes on %s (%s), %d thread%s%s%s", vmafgpu_version_string(),
         vmafgpu_backend_name(c->engine), *device ? device : vmafgpu_instruction_set(c->engine), r.config.threads,
-        r.config.threads > 1 ? "s" : "");
+        r.config.threads > 1 ? "s" : "", *note ? "; " : "", note);
     return 0;
 }
 

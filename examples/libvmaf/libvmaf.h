@@ -1,4 +1,5 @@
-/* Declares the binary interface of libvmaf 3.2.0, which examples/libvmaf/libvmaf.c implements.
+/* Declares the binary interface of libvmaf 3.2.0, which examples/libvmaf/libvmaf.c of vmafgpu
+ * implements.
  *
  * Names, constants and struct layouts equal those of the headers of libvmaf, so that programs compiled with those
  * headers run unchanged. The comment at the top of libvmaf.c lists the differences in behaviour. Functions return 0 on

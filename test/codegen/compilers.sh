@@ -17,6 +17,11 @@ die() {
     exit 1
 }
 
+# replace FROM TO: moves a file; leaves TO as it is if the contents are the same
+replace() {
+    cmp -s "$1" "$2" || mv "$1" "$2"
+}
+
 passed=0
 failed=0
 
@@ -76,6 +81,17 @@ has_xz() {
     return 1
 }
 
+# kernel_interface: prints VMAFGPU__KERNEL_INTERFACE of vmafgpu.h
+kernel_interface() {
+    sed -n 's/^#define VMAFGPU__KERNEL_INTERFACE //p' "$root/vmafgpu.h"
+}
+
+# check_interface: ends the script if VMAFGPU__KERNEL_INTERFACE does not fit the types that kernels and host share
+check_interface() {
+    [ "$("$root/test/interface.sh" "$root/vmafgpu.h")" = "$(kernel_interface)" ] ||
+        die 'vmafgpu.h: VMAFGPU__KERNEL_INTERFACE is out of date; run test/interface.sh -i'
+}
+
 # container VENDOR (TARGET FILE)...: packs these files into vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. Does
 # not compress unchanged files again.
 container() {
@@ -102,7 +118,7 @@ container() {
         fi
     done
     # shellcheck disable=SC2086
-    "$packer" "$vendor" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
+    "$packer" "$vendor" "$(kernel_interface)" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
 }
 
 # for_each LIST COMMAND: runs the command for each item of the list, with one process per processor. Each of n processes

@@ -47,9 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         memcpy(copy, data + 1, size - 1);
         image.data = (char *)copy;
         image.size = size - 1;
-        count = image.size >= 24 ? vmafgpu__read_u32(copy + 16) % 128 : 0;
-        if (image.size >= 24 + (size_t)32 * count && image.size >= 24) {
-            crc = vmafgpu__crc32(copy + 24, (size_t)32 * count);
+        count = image.size >= VMAFGPU__CONTAINER_HEAD ? vmafgpu__read_u32(copy + 16) % 128 : 0;
+        if (image.size >= VMAFGPU__CONTAINER_HEAD + (size_t)32 * count) {
+            crc = vmafgpu__crc32(copy + VMAFGPU__CONTAINER_CHECKED, 4 + (size_t)32 * count);
             memcpy(copy + 20, &crc, 4);
         }
         (void)vmafgpu__is_container(&image);

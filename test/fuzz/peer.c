@@ -310,7 +310,7 @@ static int compare_default(const comparison *q) {
 static void compare_reports(const comparison *q, const char *arguments, const run *theirs, const run *ours) {
     char *a = report_mask(read_text(theirs->report)), *b = report_mask(read_text(ours->report));
     if (!a || !b)
-        count_as(q, "differ", "no report", a ? "ours" : "libvmaf's");
+        count_as(q, "differ", "no report", a ? "rejected" : "libvmaf's");
     else if (strcmp(a, b) != 0 && !(q->c->tool_threads && same_in_any_order(a, b)))
         explain(q, arguments, a, b);
     else if (!vmaf6 || !q->c->default_format[0] || compare_default(q))

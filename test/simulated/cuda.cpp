@@ -431,8 +431,7 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, uint64_t address), NEE
 /* ================================================================================================
  * >>external                                     memory of Mesa's Vulkan driver for the CPU
  * ================================================================================================
- * lavapipe exports memory as memfd files. The allocation is at the end of the file, after a page for the driver.
- * */
+ * lavapipe exports memory as memfd files. The allocation is at the end of the file, after the driver's page. */
 enum { OPAQUE_FD = 1, DEDICATED = 1, PAGE = 4096 };
 
 struct MemoryDescription {

@@ -205,8 +205,7 @@ struct Driver {
 
 inline Driver driver;
 
-/* Waits while simulated_hold() blocks calls of this entry point. Returns the mutex that the caller must lock.
- * */
+/* Waits while simulated_hold() blocks calls of this entry point. Returns the mutex that the caller must lock. */
 inline std::atomic<const char *> held_entry{ nullptr };
 inline std::atomic<long> held_calls{ 0 };
 inline std::mutex &wait_while_held(const char *name) {

@@ -2,7 +2,7 @@
 # make help       lists all other targets
 #
 # CC, CXX, CPPFLAGS, CFLAGS and LDFLAGS have their usual meaning. SANITIZE=address,undefined builds with sanitizers, in
-# a folder below build/. RUNNER="valgrind -q --error-exitcode=9" runs the tests under that program.
+# a subfolder of build/. RUNNER="valgrind -q --error-exitcode=9" runs the tests under that program.
 #
 # Windows: CC=x86_64-w64-mingw32-gcc BUILD=build/windows. On other systems, RUNNER=wine runs the tests.
 # NEON:    CC=aarch64-linux-gnu-gcc BUILD=build/neon LDFLAGS=-static RUNNER=qemu-aarch64.
@@ -105,8 +105,8 @@ help:
 $(BUILD) $(BUILD)/test $(BUILD)/fuzz $(BUILD)/tool:
 	@mkdir -p $@
 
-# The examples define VMAFGPU_IMPLEMENTATION, as user programs do. VMAFGPU_IMPLEMENTED_ overrides that define, so that
-# the implementation is compiled only once and linked to all of them.
+# The examples define VMAFGPU_IMPLEMENTATION, like user programs. VMAFGPU_IMPLEMENTED_ overrides this definition, so
+# that the implementation is compiled only once and linked to all examples.
 linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 
 $(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
@@ -121,8 +121,8 @@ $(BUILD)/tool/%.o: examples/tool/%.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)
 $(BUILD)/vmafgpu$(EXE): $(BUILD)/tool/main.o $(tool_parts) $(BUILD)/vmafgpu.o
 	$(linked) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
-# embed_model generates the models, so it cannot be linked to an implementation that includes them. It has an
-# implementation of its own, without models.
+# embed_model generates the models, so it cannot be linked to an implementation that includes them. It contains a
+# separate implementation, without models.
 $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
@@ -153,7 +153,7 @@ check-codegen: blobs
 
 # ---- demo ----
 
-# Before it starts, make prints how long the target takes. It does not if variables change the tests.
+# Before a target starts, make prints how long it takes, unless variables change which tests run.
 whole_test := $(filter test,$(MAKECMDGOALS))$(if $(strip $(TESTS)$(SANITIZE)$(RUNNER)$(DEPTH)$(WINDOWS)),no)
 $(if $(filter test,$(whole_test)),$(info make test: about 13 minutes on two processors with -j2, half of it compiling; \
 make test-quick takes at most a minute))
@@ -176,8 +176,8 @@ $(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/
 $(BUILD)/test/measure: test/measure.c Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
-# These tests call private functions, so each has an implementation of its own. Some implementations leave out features
-# that the test does not need, because they take long to compile.
+# These tests call private functions, so each contains a separate implementation. Some exclude features that the test
+# does not need, because these features take a long time to compile.
 inside     := test_private test_levels test_float_ssim test_edges test_blobs test_pixels test_functions
 without_test_private := FLOAT PSNR_HVS CIEDE SSIM PSNR RGB
 without_test_float_ssim := ADM VIF MOTION CAMBI SPEED PSNR_HVS CIEDE EDITS RGB GPU
@@ -234,7 +234,7 @@ $(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(client_parts
 $(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
-# Simulated GPUs: the host compiler compiles the kernels once per image, and a driver for each vendor.
+# Simulated GPUs: the host compiler compiles the kernels once per image, and one driver per vendor.
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden \
              $(CPPFLAGS) $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(no_function),-O2)
 no_function = $(if $(findstring clang,$(CXX)),-fno-sanitize=function)
@@ -275,7 +275,7 @@ called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUIL
 
 test-programs: $(programs) $(if $(TESTS),$(if $(filter %.sh test_gpu,$(TESTS)),$(called)),$(called))
 
-# Tests with an implementation of their own are not in this list because compiling them takes too long.
+# Tests that contain their own implementation are not in this list, because they take too long to compile.
 quick      := test_figures test_config test_stream test_live
 test-quick:
 	@echo 'make test-quick: about half a minute on two processors, most of it compiling'
@@ -323,11 +323,11 @@ $(BUILD)/fuzz/fuzz_y4m: $(BUILD)/fuzz/video.o
 $(BUILD)/fuzz/video.o: examples/tool/video.c $(tool_heads) vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ -c $<
 
-# fuzz_blobs calls private functions, so it has an implementation of its own.
+# fuzz_blobs calls private functions, so it contains a separate implementation.
 $(BUILD)/fuzz/fuzz_blobs: test/fuzz/fuzz_blobs.c test/fuzz/driver.c vmafgpu.h Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -o $@ $< $(fuzz_driver) $(LDFLAGS) $(LDLIBS)
 
-# The libvmaf replacement contains an implementation of its own.
+# The libvmaf replacement contains a separate implementation.
 $(BUILD)/fuzz/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c \
         examples/tool/report.h $(library) Makefile | $(BUILD)/fuzz
 	$(fuzz_compile) -c -o $@ $<
@@ -373,7 +373,7 @@ fuzz-peer: $(BUILD)/fuzz/peer $(BUILD)/vmafgpu
 
 # ---- benchmarks, tags, models, releases ----
 
-# bench_gpu is built beside the kernel files, where it finds them. It has an implementation of its own.
+# bench_gpu is built next to the kernel files, so that it finds them. It contains a separate implementation.
 benchmarks := $(BUILD)/bench_gpu $(BUILD)/test/bench_cpu
 $(BUILD)/bench_gpu: test/bench_gpu.c test/bench.h test/clip.h $(library) Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)

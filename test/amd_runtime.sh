@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the tool with the real AMD runtime on a machine without an AMD GPU. By default the tool must use the CPU and
-# print no message. With --backend hip it must fail with the reason.
+# print no message. With --backend hip it must fail and print the reason.
 #
 #     test/amd_runtime.sh BUILD
 build=${1:-build}

@@ -1,4 +1,4 @@
-/* Shared by the benchmarks: the clock, quantiles, KEY=VALUE. Needs a POSIX system. */
+/* Shared by the benchmarks: the clock, quantiles, and KEY=VALUE arguments. Needs a POSIX system. */
 #ifndef BENCH_H
 #define BENCH_H
 

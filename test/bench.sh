@@ -6,13 +6,13 @@
 # SIZES="576x324 1920x1080 3840x2160", DEPTHS="8 10", THREADS="1 4", RUNS=5, CORE=1 and ONLY=pattern select what is
 # measured.
 #
-# The first table is about generated clips of several sizes and bit depths, with one thread and with one thread per
+# The first table is for generated clips of several sizes and bit depths, with one thread and with one thread per
 # processor, and with AVX-512, AVX2 and plain C (--cpumask 0, 16 and 255). It contains the median of RUNS runs. The two
 # programs run alternately.
 #
-# The second table is about each feature that is in no default model, and the float model, on processor CORE at 1080p.
-# It contains the minimum processor time per frame, minus that of a run that only computes luma PSNR, which mostly reads
-# the files. This time is not subtracted for PSNR itself. ONLY selects the features that match a pattern.
+# The second table is for the float model and for each feature that no default model uses, on processor CORE at 1080p.
+# It contains the minimum processor time per frame. The time of a run that computes only luma PSNR, and therefore mostly
+# reads the files, is subtracted, except for PSNR itself. ONLY selects the features that match a pattern.
 build=$1
 vmaf=$2
 work=$build/bench
@@ -62,7 +62,8 @@ for size in ${SIZES:-576x324 1920x1080 3840x2160}; do
                     for program in "$build/vmafgpu" ${vmaf:+"$vmaf"}; do
                         name=$([ "$program" = "$vmaf" ] && echo peer || echo ours)
                         more=$([ "$name" = ours ] && echo '--backend cpu')
-                        # The libvmaf tool starts as many threads as --threads states, in addition to its main thread.
+                        # The libvmaf tool starts the number of threads given by --threads, in addition to its main
+                        # thread.
                         many=$([ "$name" = peer ] && [ "$count" = 1 ] && echo 0 || echo "$count")
                         # shellcheck disable=SC2086
                         result=$(measured "$program" -r "$clip.ref" -d "$clip.dist" --cpumask "${level#*:}" \

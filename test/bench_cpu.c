@@ -1,6 +1,6 @@
 /* The CPU benchmark. Measures milliseconds per pair for different numbers of threads, with frames in memory. To show
- * the limit of the machine, it also runs the same number of single-threaded processes at the same time. Each round runs
- * all of them in turn, and the results are medians of the rounds.
+ * what the machine allows, it also measures the same number of single-threaded processes that run at the same time.
+ * Each round measures everything once, and the results are medians over the rounds.
  *
  *     bench_cpu [KEY=VALUE ...]
  *         size=1920x1080 bits=8     default: 576x324, 1080p and 4K, 8 and 10 bits
@@ -28,7 +28,7 @@ typedef struct options {
     double seconds;
 } options;
 
-/* Ends the program. It frees nothing: the process ends anyway. */
+/* Ends the program. Frees no memory, because the process ends. */
 static void die(const char *what) {
     fprintf(stderr, "bench_cpu: %s\n", what);
     exit(1);
@@ -98,7 +98,7 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     }
 }
 
-/* Returns the seconds per pair of one context that runs for about `seconds`. Lowers *least to the shortest time of a
+/* Runs one context for about `o->seconds`. Returns the seconds per pair, and lowers *least to the time of the fastest
  * pair. */
 static double run(const film *f, int threads, const options *o, double *least) {
     vmafgpu *context = open_context(f, threads, o->mask);
@@ -118,7 +118,7 @@ static double run(const film *f, int threads, const options *o, double *least) {
 }
 
 /* Runs `count` processes with one thread each at the same time. Returns the mean of their seconds per pair, and lowers
- * *least to the mean of their shortest times. */
+ * *least to the mean of their fastest pairs. */
 static double run_processes(const film *f, int count, const options *o, double *least) {
     double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);

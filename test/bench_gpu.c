@@ -1,25 +1,26 @@
 /* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, the
- * cost of RGB, edits per second, and the time of an open. Except for pixels and maps, it compares the scores with the
- * CPU bit for bit. Without a GPU it prints one line and succeeds. test/bench/README.md explains the table.
+ * cost of RGB frames, edits per second, and the time to open a context. Except for pixels and maps, it compares the
+ * scores with those of the CPU, bit for bit. Without a GPU it prints one line and succeeds. test/bench/README.md
+ * explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
- *         batch=N queue=N             of config.gpu; default: chosen by the library
+ *         batch=N queue=N             set config.gpu.batch and .queue; default: chosen by the library
  *         model=vmaf_v0.6.1           a built-in model, or none for features only
  *         features='NAME[ OPTIONS]|...'   additional features; the frames then have chroma
- *         content=texture+mix         see test/clip.h; bands+mix is more work for CAMBI
+ *         content=texture+mix         see test/clip.h; with bands+mix, CAMBI takes longer
  *         pairs=8                     number of distinct frame pairs, which are used in rotation
  *         seconds=0.5 repeats=5       length of a timed run, and number of runs; results are medians
  *         frames=N                    length of a timed run in frames instead of seconds
  *         check=3                     number of pairs that are compared with the CPU
  *         gpu=N kernels=FILE driver=FILE
- *         threads=N                   of config.gpu: threads that copy pageable frames
+ *         threads=N                   sets config.gpu.threads, which copy pageable frames
  *         side=N                      width and height of edits; default: 16, 64 and 128
- *         devices=2                   several GPUs, from gpu=N on; device frames are on each of them
+ *         devices=2                   number of GPUs, starting at gpu=N; each holds all device frames
  *         peer=PROGRAM                a program to compare with; default: VMAF_CUDA_BENCH in the environment. It is
- *                                     called as PROGRAM WIDTH HEIGHT BITS FRAMES. The first number in its last line
- *                                     is its frames per second
+ *                                     called as PROGRAM WIDTH HEIGHT BITS FRAMES. The first number in its last output
+ *                                     line is its frames per second
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, popen, sysconf */
 #define VMAFGPU_IMPLEMENTATION
@@ -45,7 +46,7 @@ enum {
     LATENCY_WARM_UP = 40
 };
 
-/* Ends the program with a message. It frees nothing: the process ends anyway. */
+/* Ends the program with a message. Frees no memory, because the process ends. */
 static void die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -220,14 +221,14 @@ static void cuda_close(cuda *c) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Scores: kept for the comparison with the CPU, and compared between laps of the rotation
+ * Scores: stored for the comparison with the CPU, and compared between laps of the rotation
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct sink {
     int columns, pairs;
     double *kept; /* rows of the first kept_rows frames */
     int64_t kept_rows;
-    double *lap; /* a row for each pair, from the second lap on; NULL if laps are not compared */
+    double *lap; /* one row per pair, of the second lap; NULL if laps are not compared */
     char has_lap[MAX_PAIRS];
     int64_t frames; /* length of the clip; the last row differs because its motion has no next frame */
     int64_t compared, differing, failed;
@@ -271,11 +272,11 @@ typedef struct film {
     vmafgpu_model_config model;
     vmafgpu_feature_config features[MAX_FEATURES];
     int feature_count;
-    char text[512]; /* names and options of the features */
+    char text[512]; /* names and options of all features */
     int pairs, sample_bytes;
     size_t row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
     unsigned char *pictures[MAX_PAIRS][2];
-    int next, failed; /* for the threads that make the pictures */
+    int next, failed; /* shared by the threads that make the pictures */
     pthread_mutex_t lock;
     int columns, check;
     double *rows; /* [check][columns] */
@@ -430,7 +431,7 @@ typedef struct reel {
     void *pinned[MAX_PAIRS][2];
 } reel;
 
-/* Returns a pitch like that of decoders and cuMemAllocPitch(). */
+/* Returns a pitch such as decoders and cuMemAllocPitch() use. */
 static size_t device_pitch(const film *f, int plane) {
     return (f->row_bytes[plane] + 255) / 256 * 256;
 }
@@ -531,7 +532,7 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     return now() - start;
 }
 
-/* Only copies the same bytes from pinned memory. Returns the seconds. */
+/* Copies the same bytes from pinned memory, without scoring them. Returns the seconds. */
 static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
@@ -546,8 +547,8 @@ static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t f
     return now() - start;
 }
 
-/* Returns the number of pairs of a timed run. It is at least three laps, so that laps can be compared. Finding it also
- * warms up the GPU. */
+/* Returns the number of pairs for a timed run: at least three laps, so that laps can be compared. Also warms up the
+ * GPU. */
 static int64_t choose_frames(vmafgpu *v, const reel *r, sink *s, const options *o) {
     int64_t least = 3 * r->film->pairs, frames = least;
     double seconds = score_clip(v, r, s, frames);
@@ -648,7 +649,7 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
         CUDA_CALL(c, memory_free, (targets[i]));
     speed = median(speeds, o->repeats);
-    spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* median() has sorted them */
+    spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* median() has sorted the speeds */
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);
     printf("%-10s %4d %-8s  %10.1f %6.1f %9.2f %8.2f %7.1f %5d %5d", size, f->clip.depth, source_names[where], speed,
            spread, 1e6 / speed, median(host, o->repeats), (double)vmafgpu_device_memory(v) / 1e6,
@@ -726,13 +727,13 @@ static int bench_latency(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Pixels: RGB frames as in render engines, single live pairs
+ * Pixels: single live pairs of RGB frames, as render engines produce them
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct pixel_kind {
     const char *name;
     vmafgpu_pixels pixels;
-    int is_surface, size, format, channels; /* size is the bytes of a pixel; format and channels are of the CUarray */
+    int is_surface, size, format, channels; /* size: bytes per pixel; format and channels describe the CUarray */
 } pixel_kind;
 
 typedef struct pixel_frame {
@@ -747,7 +748,7 @@ static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, 
     const unsigned char *luma = f->pictures[pair][side];
     unsigned char *out = (unsigned char *)allocate(count * (size_t)kind->size);
     for (size_t i = 0; i < count; i++) {
-        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte, which is noise for longer samples */
+        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte: noise if samples are longer */
         for (unsigned k = 0; k < 4; k++) {
             const unsigned sample = (value + 3 * k) & 255;
             if (kind->size == 8) { /* halves from 0.5 to 1 */
@@ -805,8 +806,8 @@ static void pixel_frame_free(pixel_frame *p, cuda *c) {
     }
 }
 
-/* Returns the GPU microseconds of a pair: from the point where the caller's stream has drawn the pair to the point
- * where that stream may overwrite it. */
+/* Returns the GPU microseconds from the point where the caller's stream has drawn a pair to the point where it may
+ * overwrite the pair. */
 static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
@@ -826,8 +827,7 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     return 1e3 * milliseconds;
 }
 
-/* Returns the GPU microseconds that the conversion of a frame takes. Converts the frames that are still in the slots
- * repeatedly. */
+/* Returns the GPU microseconds per conversion of a frame. Repeatedly converts frames that are still in the slots. */
 static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
     enum { LAUNCHES = 32 };
     float milliseconds = 0;
@@ -899,7 +899,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
 
 enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };
 
-/* Makes edits all over the frame, half of them at multiples of 8 samples. Their samples are those of the reference. */
+/* Makes edits all over the frame, half of them at multiples of 8 samples, with samples from the reference. */
 static void make_edits(const reel *r, int side, int count, source where, int exact, vmafgpu_edit *edits) {
     const film *f = r->film;
     const ptrdiff_t pitch = where == SOURCE_DEVICE ? (ptrdiff_t)device_pitch(f, 0) : (ptrdiff_t)f->row_bytes[0];
@@ -965,7 +965,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
             die("%s", vmafgpu_last_error(v));
         seconds[at] = now() - start;
         host[at] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
-        for (int k = 0; k < checked; k++) { /* the padding behind the result is not compared */
+        for (int k = 0; k < checked; k++) { /* padding after the result is not compared */
             differs |= memcmp(&scores[k], &expected[k], offsetof(vmafgpu_edit_score, result)) != 0 ||
                        scores[k].result != expected[k].result;
         }
@@ -994,7 +994,8 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     return differs;
 }
 
-/* Returns live pairs per second, each with a map in device memory with blocks of `block` samples; 0 is without maps. */
+/* Returns the live pairs per second. Each pair has a map in device memory, in blocks of `block` samples; without maps
+ * if 0. */
 static double map_speed(const film *f, cuda *c, int block, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     double speeds[MAX_REPEATS];
@@ -1064,7 +1065,7 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
  * ------------------------------------------------------------------------------------------------ */
 
 /* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. Returns 0 if there is no
- * GPU, with the message in `reason`. */
+ * GPU, and writes the message to `reason`. */
 static int time_open(const char *what, const options *o, char *reason, size_t size) {
     vmafgpu_config config;
     vmafgpu_frame frame;
@@ -1136,7 +1137,7 @@ int main(int argc, char **argv) {
     }
     if (is_wanted(&o, "open"))
         (void)time_open("the second (context, kernels)", &o, reason, sizeof reason);
-    for (int i = o.devices - 1; i >= 0; i--) /* leaves the context of the first one current */
+    for (int i = o.devices - 1; i >= 0; i--) /* leaves the first device's context current */
         cuda_open(&c[i], &o, o.gpu + i);
     if (is_wanted(&o, "open")) {
         (void)time_open("with the device in use (kernels)", &o, reason, sizeof reason);

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Compares the reports of the tool with those of the tool of libvmaf, byte for byte. Both programs run on the same clip
-# with the same arguments, from a list of cases. Only the values of version and fps are masked. fuzz/peer.c compares
+# Compares the reports of our tool with those of the libvmaf tool, byte for byte. In each case of a list, both programs
+# run on the same clip with the same arguments. Only the values of version and fps are masked. fuzz/peer.c compares
 # random cases.
 #
 #     VMAF=path/to/vmaf test/beside.sh BUILD        VMAF is the tool of libvmaf 3.2.0 with float features
-#     ONLY='CASE' VMAF=... test/beside.sh BUILD     only one case, in the form in which it was printed
+#     ONLY='CASE' VMAF=... test/beside.sh BUILD     only one case, exactly as it was printed
 #
 # Both reports must be equal, or both programs must fail. Exceptions:
 # - A crash of libvmaf is not counted.
-# - With several threads the order of columns in libvmaf depends on which thread is first.
+# - With several threads, the order of columns in libvmaf reports depends on which thread is first.
 # - libvmaf rejects some features with one thread, but omits them from its report with several threads.
 build=${1:-build}
 vmaf=${VMAF:-}
@@ -29,8 +29,8 @@ rm -rf "$work"
 mkdir -p "$work" || exit 1
 
 # Clips: NAME CONTENT+DISTORTION SIZE DEPTH CHROMA FRAMES. All are raw video. Chroma of odd sizes is rounded down, as
-# libvmaf reads it. Clip `odd` is used without ciede, because the ciede of libvmaf reads outside its planes if the
-# height is odd in 4:2:0.
+# libvmaf reads it. The clip `odd` is not used with ciede, because the ciede code of libvmaf reads outside its planes if
+# the height of a 4:2:0 picture is odd.
 clips='
 plain    texture+mix     224x180  8 420 3
 ten      texture+blur    232x184 10 420 3
@@ -63,8 +63,8 @@ for clip in ../shared/clips/*_ref.y4m; do
     : > "$work/$name.args"
 done
 
-# Messages for cases that the tool rejects although libvmaf prints values, which come from wrapped integers or from
-# memory outside its buffers.
+# Messages for cases that our tool rejects although libvmaf prints values. These values come from wrapped integers or
+# from memory outside the buffers of libvmaf.
 declined='too large for fixed point|excludes all samples|has no table for this view'
 
 mask() {
@@ -72,10 +72,12 @@ mask() {
         -e 's/<fyi fps="[^"]*"/<fyi fps=""/' -e 's/^  "fps": [^,]*,/  "fps": ,/' "$1"
 }
 
-# unordered ARGUMENTS...: whether the columns of libvmaf have no fixed order. This is so
+# unordered ARGUMENTS...: whether the columns of libvmaf have no fixed order. This is the case
 # - with several threads;
-# - with one thread, if float_motion writes its motion3 with the second frame while the thread still computes the first;
-# - with a single frame, whose motion3 comes after that of the integer motion if that feature was requested first.
+# - with one thread, if float_motion writes its motion3 value with the second frame while the thread still computes the
+#   first frame;
+# - with a single frame, where motion3 of float_motion follows that of the integer motion if the latter was requested
+#   first.
 unordered() {
     case " $* " in
     *' --threads '[!01]*) return 0 ;;
@@ -86,7 +88,8 @@ unordered() {
     grep -q '[" ,|]motion3' "$work/theirs"
 }
 
-# run_theirs ARGUMENTS...: runs the tool of libvmaf without vector code, which gives other bits in ADM
+# run_theirs ARGUMENTS...: runs the tool of libvmaf without vector code, because vector code leads to different bits in
+# ADM
 run_theirs() {
     # shellcheck disable=SC2046
     "$vmaf" -r "$work/$clip.ref" -d "$work/$clip.dist" $(cat "$work/$clip.args") --cpumask 255 --quiet "--$format" \
@@ -159,7 +162,7 @@ if [ -n "$ONLY" ]; then
     exit
 fi
 
-# FEATURE OPTION VALUES...: the limits and a value between them, then invalid values
+# FEATURE OPTION VALUES...: the limits and a value between the limits, then invalid values
 cat > "$work/options" << 'END'
 vif vif_enhn_gain_limit 1 100 1.2 0.99 101 x
 vif vif_skip_scale0 true false 1
@@ -272,7 +275,7 @@ float_motion debug true false
 END
 
 # The list of cases. It omits cases in which libvmaf accesses memory outside its buffers: ciede with an odd height in
-# 4:2:0, speed_temporal with a prescale above 1, and float_motion with chroma and the second scale, except in 4:4:4.
+# 4:2:0, speed_temporal with a prescale above 1, and float_motion with chroma and the second scale, except with 4:4:4.
 all='--feature psnr --feature float_psnr --feature float_ssim --feature float_ms_ssim --feature psnr_hvs
 --feature speed_temporal --feature float_adm --feature float_vif --feature float_motion --feature float_ansnr
 --feature float_moment --feature vif --feature adm --feature motion --feature cambi --feature speed_chroma'
@@ -343,7 +346,7 @@ debug=$(echo "$debug" | tr '\n' ' ')
         echo "long xml -m version=vmaf_float_v0.6.1 --feature psnr=enable_apsnr=true --feature speed_temporal" \
             "$arguments"
     done
-    # A feature twice: if their columns have the same names, the first one is used.
+    # The same feature twice: if the columns have the same names, the first feature is used.
     for two in 'psnr=enable_mse=true psnr=enable_apsnr=true' 'psnr psnr=enable_mse=true' \
         'float_ssim=enable_db=true float_ssim' 'float_ssim=scale=1 float_ssim=enable_lcs=true' \
         'float_adm float_adm=adm_p_norm=2' 'float_adm=debug=true float_adm' 'float_vif float_vif=vif_prescale=0.5' \

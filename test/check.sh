@@ -1,7 +1,7 @@
 # Functions for test scripts. A script includes this file after it has set $build.
 #
 #     check WHAT COMMAND...   counts a check, which passes if the command succeeds
-#     skip WHY                counts a check that is impossible on this machine, and prints the reason
+#     skip WHY                counts a check that cannot run on this machine, and prints the reason
 #     finish                  prints the counts and ends the script, with status 0 if no check failed
 #     work_folder NAME        creates the empty folder BUILD/test/NAME and sets $work to its path
 #     find_programs           sets $tool to the command for vmafgpu, and $foreign to a prefix for all other programs

@@ -6,16 +6,16 @@
 # Metadata of each kernel:
 # - Code object version 5, the right number of lanes (32 or 64), and as many threads as vmafgpu.h launches.
 # - No private memory, stack, spills, hidden arguments or static shared memory.
-# - At most 64 KB of shared memory, including that of the launch.
+# - At most 64 KB of shared memory, including the dynamic part that the launch requests.
 # - Few enough registers for a block to fit on a compute unit.
 #
 # Machine code:
 # - Accesses to global memory only by global_* and s_load_*; no flat, scratch or buffer accesses, and no calls.
-# - No matrix product while only some lanes are active: clang 19 can move those of gfx12 into such code.
-# - No comparison that LLVM up to 20 compiles incorrectly, see compilers.sh.
+# - No matrix product where only some lanes are active: on gfx12, clang 19 can move products into such code.
+# - No comparison that LLVM up to version 20 miscompiles; see compilers.sh.
 #
-# The container and the C header must contain these code objects, in at most 4 MB. Finally, each check must find the
-# errors in wrong.hip.
+# The container and the C header must contain these code objects, and each must be no larger than 4 MB. Finally, the
+# checks must find the errors in wrong.hip.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -27,8 +27,8 @@ found=$work/found
 
 # ---- one code object ----
 
-# check_head FILE TARGET NOTES: checks the ELF header. Byte 8 is the version of the ABI, 3 for code object version 5.
-# Bytes 18 and 19 are the machine.
+# check_head FILE TARGET NOTES: checks the ELF header. Byte 8 is the ABI version, which is 3 for code object version 5.
+# Bytes 18 and 19 are the machine type.
 check_head() {
     od -An -v -tu1 -N 20 "$1" | awk '
         { for (i = 1; i <= NF; i++) byte[n++] = $i }
@@ -65,8 +65,8 @@ resources() {
 }
 
 # vector_registers TARGET: prints the number of vector registers per lane of a SIMD, the granularity of their
-# allocation, and the number of SIMDs per compute unit. On gfx90a and later both kinds of vector registers share this
-# number, and the metadata counts them together. Some targets from gfx1100 on have 1.5 times as many registers.
+# allocation, and the number of SIMDs per compute unit. On gfx90a and later, this number is for both kinds of vector
+# registers together, as are the counts in the metadata. Some targets from gfx1100 on have 1.5 times as many registers.
 vector_registers() {
     case $1 in
     gfx900 | gfx906 | gfx908) echo 256 4 4 ;;
@@ -75,7 +75,8 @@ vector_registers() {
     esac
 }
 
-# check_resources TARGET LAUNCHES RESOURCES: LAUNCHES is the output of launches.c, RESOURCES that of resources()
+# check_resources TARGET LAUNCHES RESOURCES: LAUNCHES is the output of launches.c, and RESOURCES the output of
+# resources()
 check_resources() {
     multiplies=0
     amd_multiplies "$1" && multiplies=1
@@ -116,12 +117,12 @@ check_resources() {
         }' "$2" "$3"
 }
 
-# check_foreign FILE: functions of the device libraries of ROCm (ocml, ockl)
+# check_foreign FILE: prints the functions of the device libraries of ROCm (ocml, ockl)
 check_foreign() {
     grep -a -o -E '__(ocml|ockl|oclc)_[a-z_0-9]*' "$1" | sort -u
 }
 
-# check_machine_code FILE RESOURCES: also fails if no kernel reads global memory, because then this check is wrong
+# check_machine_code FILE RESOURCES: also fails if no kernel reads global memory, because the check itself is then wrong
 check_machine_code() {
     awk '
         function complain(what) {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the kernels for two targets of each vendor if the compilers are installed, and checks them as
-# `make check-codegen` does. The kernels are built in a folder of the tests, because the tool would use kernels in its
-# own folder. Scratch files are shared with `make blobs`.
+# Builds the kernels for two targets of each vendor if the compilers are installed, and checks them in the same way as
+# `make check-codegen`. The kernels are built in a test folder, because the tool would use kernels in its own folder.
+# Scratch files are shared with `make blobs`.
 #
 #     test/check_kernels.sh BUILD     DEPTH=all: every target
 build=$1/test/kernels

@@ -1,21 +1,21 @@
 #!/bin/sh
 # Checks the compiled kernels for NVIDIA GPUs: the PTX images of `make blobs` and, if ptxas and a disassembler are
-# installed, the machine code that ptxas makes of them.
+# installed, the machine code that ptxas makes from them.
 #
 #     test/check_ptx.sh [BUILD [SCRATCH_FOLDER [SCRATCH_FOLDER_OF_MAKE_BLOBS]]]
-#                                           DEPTH=all: also assembles the image for 7.5 for newer GPUs
+#                                           DEPTH=all: also assembles the 7.5 image for newer GPUs
 #
 # - The PTX version is at most 8.0, and the targets are sm_75 and sm_80.
-# - Kernels read global memory by ld.global.nc or cp.async only. They do not use local memory or generic addresses. In
-#   the kernels of float features no product is fused with a sum. (Machine code does that within divisions.)
-# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for as many blocks as the kernel
-#   requests. Images that `make blobs` has assembled are not assembled again.
-# - PTX that a driver compiles: no spills. This is checked for compute capability 8.0, 10.3 and 12.0, and for the
+# - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory or generic addresses. In
+#   the kernels of float features, no product is fused with a sum. (In machine code, divisions contain fused products.)
+# - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for the number of blocks that the
+#   kernel requests. Images that `make blobs` has assembled are not assembled again.
+# - If a driver compiles the PTX: no spills. This is checked for compute capability 8.0, 10.3 and 12.0, and for the
 #   kernels that fit() changes for machine code. DEPTH=all: every kernel, and each capability from 8.0 that ptxas
 #   supports.
 # - Machine code contains LDG...CONSTANT and no other LDG, and does not use local memory.
-# - The PTX contains no functions of libdevice or of the CUDA toolkit: it may be given away under any licence.
-# - The container and the C header contain these images and the assembled machine code, in at most 6 MB.
+# - The PTX contains no functions of libdevice or of the CUDA toolkit, so it can be distributed under any licence.
+# - The container and the C header contain these images and the assembled machine code, and each is no larger than 6 MB.
 build=${1:-build}
 work=${2:-$build/codegen}
 blobs=${3:-$build/blobs}
@@ -26,7 +26,7 @@ found=$work/found
 mkdir -p "$work" || exit 1
 . "$(dirname "$0")/codegen/compilers.sh"
 
-# These kernels also read values that they have written, by volatile loads.
+# These kernels also use volatile loads, to read values that they have written.
 may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
 may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise"
 
@@ -47,12 +47,12 @@ check_head() { # FILE TARGET
         }' "$1"
 }
 
-# check_foreign FILE: functions of libdevice (__nv_) and of the CUDA toolkit (__internal_, __cuda)
+# check_foreign FILE: prints the functions of libdevice (__nv_) and of the CUDA toolkit (__internal_, __cuda)
 check_foreign() {
     grep -o -E '(__nv_|__internal_|__cuda)[A-Za-z_0-9]*' "$1" | sort -u
 }
 
-# check_memory FILE: also fails if there are no read-only loads at all, because then this check is wrong
+# check_memory FILE: also fails if there are no read-only loads at all, because the check itself is then wrong
 check_memory() {
     awk -v volatile_kernels=" $may_read_volatile " '
         function complain(what) {
@@ -123,7 +123,7 @@ bounds() {
 }
 
 # resources LOG ARCHITECTURE: prints ARCHITECTURE KERNEL REGISTERS SHARED SPILLED STACK for each kernel. A function that
-# kernels call has a line of its own, without registers, if it has a stack or spills.
+# kernels call has a separate line, without registers, if it has a stack or spills.
 resources() {
     awk -v architecture="$2" '
         # Prints the line of the previous kernel.
@@ -330,7 +330,7 @@ image() {
     done
 }
 
-# served FILE ARCHITECTURE...: checks the image as a driver gets it, without the changes of fit()
+# served FILE ARCHITECTURE...: checks the image that a driver receives, without the changes of fit()
 served() {
     file=$1
     name=$(basename "$1")
@@ -365,7 +365,8 @@ newer=
 # shellcheck disable=SC2086
 image "$baseline" sm_75 75 $newer
 image "$matrix" sm_80 80 90 120
-# Architectures on which earlier versions of the kernels spilled; DEPTH=all: all that this image is for
+# Architectures on which earlier versions of the kernels spilled; with DEPTH=all, all architectures for which this image
+# is used
 served_by='80 103 120'
 [ "$DEPTH" != all ] || served_by='80 86 87 88 89 90 100 103 110 120 121'
 # shellcheck disable=SC2086

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Runs programs that are linked to libvmaf with libvmaf and with the library of this project; only LD_LIBRARY_PATH
-# differs. Their reports must be equal, byte for byte, except for the time that the program took.
+# Runs programs that are linked to libvmaf, once with libvmaf and once with the library of this project; only
+# LD_LIBRARY_PATH differs. The reports must be equal, byte for byte, except for the time that the program took.
 #
 #     test/clients.sh BUILD              or make test-clients
 #
-# LIBVMAF=prefix   libvmaf 3.2: include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
+# LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
 # VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
 # CLIENTS=dir      folder into which the source of ffmpeg is fetched and built, once; default /tmp/vmafgpu-clients
 # FFMPEG=program   an ffmpeg that is linked to a shared libvmaf.so.3, instead of building one
 # CLIPS=dir        y4m pairs, NAME_ref.y4m and NAME_dis.y4m; default ../shared/clips
 #
-# `make test` does not run this script, because it needs the network, and some minutes the first time.
+# `make test` does not run this script, because it needs the network, and takes several minutes the first time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -25,7 +25,7 @@ libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)
 work_folder clients
 mkdir -p "$clients" || exit 1
 
-# ---- an ffmpeg that contains little more than the filter ----
+# ---- an ffmpeg that contains little more than the libvmaf filter ----
 
 fetch_ffmpeg() {
     local apt="$clients/apt" options
@@ -184,7 +184,7 @@ if [ -n "$source" ] && [ -d "$source/test" ]; then
     done
 fi
 
-# ---- the element vmaf of GStreamer ----
+# ---- the vmaf element of GStreamer ----
 
 if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>&1; then
     both 'GStreamer' gst-launch-1.0 -q vmaf name=v results-filename=REPORT results-format=json frame-message=true \

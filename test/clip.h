@@ -1,11 +1,11 @@
 /* Generates test clips from a seed: a reference and a distorted version, in any size, chroma format and depth of 8 to
- * 16 bits. It uses integer arithmetic only, so all machines make the same bytes. The values in test/golden belong to
- * these samples: after a change here, make them again.
+ * 16 bits. All arithmetic is in integers, so the bytes are the same on all machines. The values in test/golden were
+ * computed from these samples: if the samples change, regenerate these values.
  *
  *     clip c;
  *     clip_init(&c, "texture+mix", 320, 180, 8, 420, 10, 1);
- *     clip_plane(&c, frame, CLIP_DISTORTED, 0, samples);      16-bit words, tightly packed, in the low bits
- *     clip_store(samples, count, 1, bytes);                   the same as bytes, or little-endian words
+ *     clip_plane(&c, frame, CLIP_DISTORTED, 0, samples);      16-bit words, tightly packed, samples in the low bits
+ *     clip_store(samples, count, 1, bytes);                   the same samples as bytes, or as little-endian words
  */
 #ifndef CLIP_H
 #define CLIP_H
@@ -25,12 +25,12 @@ typedef enum clip_content {
     CLIP_LINES,     /* alternating black and white rows, inverted in every other frame */
     CLIP_BLOCKS,    /* blocks of 1 to 16 samples, black or white at random */
     CLIP_RAMP,      /* a gradient over the whole range, panning */
-    CLIP_BANDS,     /* wide plateaus with small steps, as after coarse coding; chroma as in texture */
+    CLIP_BANDS,     /* wide plateaus with small steps, as after coarse quantisation; chroma as in texture */
     CLIP_DUSK,      /* like bands, but nearly black; flat chroma */
     CLIP_GREY,      /* texture with flat chroma */
     CLIP_CHEQUERS,  /* two levels in cells of 8x8, panning; some sums of products are exactly zero */
     CLIP_DIAGONALS, /* two levels in stripes at 45 degrees, panning */
-    CLIP_SHADE,     /* a little above black, smooth with dither, in all planes; covariances are nearly singular */
+    CLIP_SHADE,     /* slightly above black, smooth with dither, in all planes; covariances are nearly singular */
     CLIP_CONTENT_COUNT
 } clip_content;
 
@@ -41,7 +41,7 @@ typedef enum clip_distortion {
     CLIP_COARSE, /* reduced to sixteen levels */
     CLIP_MIX,    /* blur, weak noise, and an offset for each block of 8x8 samples */
     CLIP_INVERT,
-    CLIP_STRETCH, /* contrast times 1.5, which the enhancement gain limits affect */
+    CLIP_STRETCH, /* contrast times 1.5, so that the enhancement gain limits have an effect */
     CLIP_FAINT,   /* inverts the lowest bit of one sample in seven */
     CLIP_LUMA,    /* mix for luma, undistorted chroma */
     CLIP_WASH,    /* mix, but the second chroma plane is flat */
@@ -124,7 +124,7 @@ static inline uint32_t clip_octave(uint32_t x, uint32_t y, int step, uint32_t se
     return (top * (n - fy) + bottom * fy) >> step;
 }
 
-/* Returns a reference sample with 16 bits. A clip uses the upper `depth` bits. */
+/* Returns a reference sample with 16 bits. Clips use its upper `depth` bits. */
 static inline uint32_t clip_sample16(const clip *c, uint32_t x, uint32_t y, uint32_t frame, uint32_t seed) {
     uint32_t h, n;
     switch (c->content) {
@@ -167,7 +167,7 @@ static inline uint16_t clip_clamp(int32_t value, int depth) {
     return (uint16_t)(value < 0 ? 0 : value > white ? white : value);
 }
 
-/* Blurs rows or columns with five taps. Samples outside the plane repeat the edge. */
+/* Blurs rows or columns with a filter of five taps. Samples outside the plane repeat the edge. */
 static inline void clip_blur(const uint16_t *in, uint16_t *out, int width, int height, int vertical) {
     static const uint32_t taps[5] = { 1, 4, 6, 4, 1 };
     for (int y = 0; y < height; y++) {

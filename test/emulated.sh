@@ -35,7 +35,8 @@ if ! GFX="$architectures" "$here/make_hsaco.sh" "$work" "$work/blobs" > "$work/l
 fi
 
 # The emulator has two errors in WMMA instructions for bytes: it treats all bytes as signed, and it reads a constant
-# accumulator as a register. This corrects both in a copy of one file; the other files of the checkout are linked.
+# accumulator as a register. Both are corrected here in a copy of one file; links replace the other files of the
+# checkout.
 wmma() { # FROM TO
     sed -e 's/^\( *\)def gval(src, lane, vgpr, ridx):$/\1def gval(src, lane, vgpr, ridx, signed=True):/' \
         -e 's/^\( *\)return (pkd << _c(24, .*$/\1if not signed: return pkd.bitcast(dtypes.int32)\n&/' \
@@ -66,7 +67,7 @@ for AMDEMU_ARCH in $architectures; do
     line=
     for group in $groups; do
         log=$work/$AMDEMU_ARCH.$group
-        # Group live polls until the GPU is ready, which takes too long on an asynchronous emulator.
+        # The group `live` polls until the GPU is ready, which takes too long on an asynchronous emulator.
         AMDEMU_ASYNC=1
         [ "$group" = live ] && AMDEMU_ASYNC=0
         VMAFGPU_TEST_KERNELS="$work/vmafgpu_kernels.$AMDEMU_ARCH.hsaco" "$build/test/test_gpu" "$group" > "$log" 2>&1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs fuzz/levels with a fixed seed: in random cases, each level of vector code, threads and simulated GPUs must give
-# the same bits. With sanitizers or a RUNNER, it runs fewer cases and no simulated GPUs.
+# Runs fuzz/levels with a fixed seed: in random cases, all levels of vector code, all numbers of threads and all
+# simulated GPUs must compute the same bits. With sanitizers or a RUNNER, it runs fewer cases and no simulated GPUs.
 #
 #     test/fuzz_levels.sh BUILD          DEPTH=all: about ten times as many cases
 build=$1

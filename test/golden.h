@@ -1,4 +1,4 @@
-/* Shared by the tests that compare with libvmaf's values: the real clips, and a reader of libvmaf's reports. */
+/* Shared by the tests that compare values with those of libvmaf: the real clips, and a reader for libvmaf reports. */
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
@@ -33,7 +33,7 @@ static const golden_clip clips[] = {
 };
 
 static inline int open_side(video *v, const golden_clip *clip, const char *file) {
-    static char paths[2][256]; /* the video keeps a pointer to its name */
+    static char paths[2][256]; /* static, because the video keeps a pointer to its path */
     static int turn;
     video_raw raw;
     memset(&raw, 0, sizeof raw);
@@ -85,7 +85,7 @@ static inline void pair_close(pair *p) {
 
 /* ---- reports ---- */
 
-/* Copies the next quoted string and moves *at behind it. Returns 0 if there is none. */
+/* Copies the next quoted string and moves *at past it. Returns 0 if there is none. */
 static inline int next_string(const char **at, char *name, size_t size) {
     const char *start = strchr(*at, '"'), *end = start ? strchr(start + 1, '"') : NULL;
     if (!end)

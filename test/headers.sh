@@ -1,9 +1,9 @@
 #!/bin/sh
 # Compiles the header by itself with all installed compilers, in every language standard, without a warning: with its
-# switches, in programs of two files, with fast-math (which it must refuse), and as MSVC sees it. Checks the macros that
-# it defines, the symbols that it exports, and that products are not fused with sums.
+# switches, in programs of two files, with fast-math (which the header must reject), and with the macros of MSVC. Checks
+# which macros the header defines, which symbols it exports, and that products are not fused with sums.
 #
-#     test/headers.sh BUILD           DEPTH=all: also optimised in every standard
+#     test/headers.sh BUILD           DEPTH=all: with optimisation in every standard too
 build=${1:-build}
 work=$build/test/headers
 CC=${CC:-cc}
@@ -89,7 +89,7 @@ int main(void) {
     return ok ? use() : 1;
 }
 EOF
-# Code of a caller. It must compile without a warning.
+# Code as in a user's program. It must compile without a warning.
 cat > "$work/caller.c" << EOF
 #include "$root/vmafgpu.h"
 int call(const void *buffer);
@@ -110,7 +110,7 @@ int call(const void *buffer) {
            vmafgpu_score_pair(v, &frame, &frames[1], 0, &score) == VMAFGPU_OK;
 }
 EOF
-# Files of users that include the header in different ways.
+# User files that include the header in different ways.
 cat > "$work/declarations_first.c" << EOF
 #include "$root/vmafgpu.h"
 #define VMAFGPU_IMPLEMENTATION
@@ -197,7 +197,7 @@ for cc in gcc clang "$CC"; do
     compilers="$compilers $cc"
 done
 
-# Warnings of the parser are tested with -fsyntax-only, and warnings of the optimiser once for each compiler.
+# Parser warnings are tested with -fsyntax-only, and optimiser warnings once for each compiler.
 standards='c99 gnu11'
 cxx_standards='c++11'
 [ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'
@@ -228,7 +228,7 @@ for cc in $compilers; do
     for file in declarations_first libraries_first words; do
         later "${name}_$file" "$cc -std=c99 -fsyntax-only $strict $work/$file.c"
     done
-    # On x86-64 the objects of the section on contraction, below, are optimised.
+    # On x86-64, the objects for the section on contraction below are optimised.
     [ "$DEPTH" != all ] && [ -n "$x86" ] && have objdump ||
         later "${name}_optimised" "$cc -std=c99 -O2 $strict -c -o /dev/null $work/only.c"
 done
@@ -237,8 +237,9 @@ for cxx in g++ clang++; do
     have $cxx && compile_all $cxx cc c++ $cxx_standards
 done
 
-# Code that is both C and C++ cannot avoid some warnings of C++. The implementation disables them, and only for itself:
-# the compiler must still report a cast behind it. Declarations and code of a caller must cause none of these warnings.
+# Code that is both C and C++ cannot avoid some warnings of C++. The implementation disables these warnings, but only
+# for itself: the compiler must still report a cast after the implementation. Declarations and the caller's code must
+# cause none of these warnings.
 cat "$work/only.c" - > "$work/casts.cc" << EOF
 int user_cast(float x);
 int user_cast(float x) { return (int)x; }
@@ -259,7 +260,8 @@ done
 for cc in clang clang-19; do
     for machine in -mfma -march=x86-64-v3 -march=x86-64-v4 -march=native; do
         [ -n "$x86" ] && have $cc || continue
-        # Only the features that inline steps of loops, for one machine. DEPTH=all: everything, for each machine.
+        # Compiles only the features that inline steps of loops, for one machine. DEPTH=all: everything, for each
+        # machine.
         few=
         case "$DEPTH $cc$machine" in
         all*) ;;
@@ -284,7 +286,8 @@ for cc in gcc clang clang-19; do
     done
 done
 
-# Objects for the sections below. They have fixed addresses, because otherwise tables of pointers are writable.
+# Objects for the sections below. The code is not position-independent, because otherwise tables of pointers would be
+# writable.
 plain='-std=c99 -O0 -fno-pic -fno-pie'
 position=-no-pie
 later obj_only "$CC $plain -c -o $work/only.o $work/only.c"
@@ -356,10 +359,10 @@ if have g++; then
     check 'running C with an implementation in C++' "$work/cxx"
 fi
 
-# No macro shows that unsafe arithmetic is enabled. The header disables it for itself.
+# No macro shows that unsafe arithmetic is enabled. The header disables unsafe arithmetic for itself.
 link unsafe "$work/main.o" "$work/use.o" "$work/unsafe.o"
 
-# ---- fast-math is refused ----
+# ---- fast-math is rejected ----
 
 for cc in gcc clang; do
     for flag in -ffast-math -Ofast; do
@@ -385,7 +388,8 @@ if have tcc; then
     check 'running the program of tcc' "$work/tcc"
 fi
 
-# Clang as MSVC, with the declarations of MSVC headers that are needed: the branches for MSVC, then those for clang-cl.
+# Clang in the role of MSVC, with the required declarations from MSVC headers: first the code for MSVC, then that for
+# clang-cl.
 mkdir -p "$work/msvc"
 cat > "$work/msvc/all.h" << EOF
 #pragma once
@@ -446,7 +450,7 @@ for cc in clang-19 clang; do
     break
 done
 
-# If floats are not computed as floats, the message suggests an option of this machine. <float.h> reads
+# If floats are not computed in float precision, the message suggests an option for this machine. <float.h> reads
 # __FLT_EVAL_METHOD__.
 for cc in gcc clang; do
     have $cc || continue
@@ -461,7 +465,7 @@ done
 
 # ---- macros ----
 
-# The header only defines macros that begin with VMAFGPU_, or with vmafgpu__ for the operations of vector code.
+# The header defines only macros that begin with VMAFGPU_ or, for the operations of vector code, with vmafgpu__.
 for mode in declarations only; do
     for cc in gcc clang; do
         have $cc || continue
@@ -517,7 +521,7 @@ if have nm; then
     check "declared and defined differ: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
 fi
 
-# ---- contraction: disabled in the header, and the setting of the user after it ----
+# ---- contraction: disabled in the header; after the header, the user's setting applies ----
 
 # Vector code explicitly uses fused instructions for packed floats, and for packed doubles if the product is exact.
 # >>functions uses them explicitly, too; test_functions compares its results. All other fused instructions come from the

@@ -1,3 +1,3 @@
-/* Compiles the library as a separate object file for the test programs that only use declarations. */
+/* Compiles the library as a separate object file for test programs that use only its declarations. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"

@@ -1,8 +1,8 @@
 /* A program that uses the documented functions of libvmaf. It compiles with the headers of libvmaf and with those of
- * this project, and prints the same with both libraries.
+ * this project, and its output is the same with both libraries.
  *
  *     libvmaf_client calls FOLDER     prints values and errors, and writes reports to the folder
- *     libvmaf_client sizes            prints the layouts of the structs
+ *     libvmaf_client sizes            prints the sizes and offsets of the structs
  *     libvmaf_client threads          pushes pairs from several threads, which libvmaf does not allow
  *     libvmaf_client cuda             compares the values of frames in CUDA memory and in host memory
  *     libvmaf_client memory           makes each allocation fail once (malloc, calloc and realloc are wrapped)
@@ -163,7 +163,7 @@ static void run_clip(const clip *k, const char *folder) {
         print_score("at 9", vmaf_score_at_index(c, models[i], &score, 9), &score);
     }
     if (count)
-        print_reports(c, folder); /* each model has a score at one index so far */
+        print_reports(c, folder); /* so far, each model has a score at one index only */
     for (int i = 0; i < count; i++) {
         for (int m = VMAF_POOL_METHOD_UNKNOWN; m <= VMAF_POOL_METHOD_NB; m++) {
             print_score("pooled", vmaf_score_pooled(c, models[i], (enum VmafPoolingMethod)m, &score, 0, FRAMES - 1),
@@ -177,7 +177,7 @@ static void run_clip(const clip *k, const char *folder) {
     print_score("motion2", vmaf_feature_score_at_index(c, "VMAF_integer_feature_motion2_score", &score, 4), &score);
     print_score("unknown feature", vmaf_feature_score_at_index(c, "nothing", &score, 2), &score);
     for (int i = 0; i < count; i++)
-        vmaf_model_destroy(models[i]); /* before the report is written, as some programs do */
+        vmaf_model_destroy(models[i]); /* some programs do this before they write the report */
     print_reports(c, folder);
     printf("close: %d\n", vmaf_close(c));
 }
@@ -248,7 +248,7 @@ static void run_imports(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
-/* Prints the names of the columns of a report, whose order depends on threads, frames and features. */
+/* Prints the column names of a report. Their order depends on the threads, frames and features. */
 static void run_order(const char *folder, unsigned threads, unsigned frames, const char *first, const char *second) {
     VmafConfiguration config = plain();
     VmafContext *c;
@@ -432,7 +432,7 @@ static int threads(void) {
         }
         bad |= vmaf_close(c);
     }
-    /* While pictures are still being read, all but the latest frames have scores. Motion requires ordered indices. */
+    /* While pictures are being read, all frames except the latest have scores. Motion requires ascending indices. */
     VmafContext *c;
     VmafModel *model;
     VmafModelConfig m = { NULL, 0 };
@@ -598,7 +598,7 @@ static int use_memory(const char *folder) {
     err = err ? err : vmaf_model_load(&model, &m, "vmaf_v0.6.1");
     err = err ? err : vmaf_feature_dictionary_set(&options, "vif_enhn_gain_limit", "1.5");
     if (!err)
-        err = vmaf_model_feature_overload(model, "vif", options); /* frees the options, also on failure */
+        err = vmaf_model_feature_overload(model, "vif", options); /* frees the options, even on failure */
     err = err ? err : vmaf_model_collection_load(&main_model, &collection, &other, "vmaf_b_v0.6.3");
     err = err ? err : vmaf_use_features_from_model(c, model);
     err = err ? err : vmaf_use_features_from_model_collection(c, collection);

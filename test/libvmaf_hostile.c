@@ -1,4 +1,4 @@
-/* Misuses the library libvmaf, and uses it in unusual ways. Checks the return value of each call. Sanitizers detect
+/* Misuses our libvmaf library, and uses it in unusual ways. Checks the return value of each call. Sanitizers detect
  * invalid reads, writes and frees.
  *
  *     libvmaf_hostile FOLDER     writes its reports to the folder
@@ -80,7 +80,7 @@ static int flush(VmafContext *c) {
     return vmaf_read_pictures(c, NULL, NULL, 0);
 }
 
-/* ---- pairs that are one picture, no pictures, or different formats ---- */
+/* ---- pairs of identical or missing pictures, or of different formats ---- */
 
 static void test_same_picture(unsigned threads) {
     VmafContext *c = context(threads, 0);
@@ -224,7 +224,7 @@ static void test_dictionaries(void) {
     CHECK_INT(vmaf_close(c), 0);
 }
 
-/* More models and features than a context accepts, and a model that is destroyed before the first picture. */
+/* Requests more models and features than a context accepts, and destroys a model before the first picture. */
 static void test_many_requests(void) {
     VmafContext *c = context(0, 0);
     VmafModel *m = model_of("vmaf");
@@ -329,7 +329,7 @@ static void test_large_indices(void) {
                  "2147483648,6.000000,-6.000000,\n4294967294,7.000000,-7.000000,\n4294967295,8.000000,-8.000000,\n");
     CHECK_INT(vmaf_close(c), 0);
 
-    c = context(0, 0); /* large indices of pictures, with a feature that does not use earlier pictures */
+    c = context(0, 0); /* large picture indices, with a feature that does not use earlier pictures */
     CHECK_INT(vmaf_use_feature(c, "vif", NULL), 0);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0xffffffffu), 0);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0xffffffffu), -EINVAL);
@@ -366,7 +366,7 @@ static void test_names(void) {
                  "");
     CHECK_INT(vmaf_close(c), 0);
 
-    VmafModel *m = model_of(hostile); /* names of models, too */
+    VmafModel *m = model_of(hostile); /* model names are escaped too */
     double score;
     c = context(0, 0);
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);

@@ -1,5 +1,5 @@
-/* Makes LZMA streams for the containers of tests. lzma_literals() writes a stream in the .lzma format that contains
- * only literals, no matches. `out` needs 8 * size + 32 bytes. Returns the number of bytes written. */
+/* Makes LZMA streams for containers in tests. lzma_literals() writes a stream in the .lzma format that contains only
+ * literals and no matches. `out` needs 8 * size + 32 bytes. Returns the number of bytes written. */
 #ifndef LZMA_H
 #define LZMA_H
 

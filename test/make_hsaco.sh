@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the kernels for AMD GPUs: a code object per target, BUILD/vmafgpu_kernels.TARGET.hsaco, and all code objects
-# compressed in one file, BUILD/vmafgpu_kernels.amd, also as a C array in BUILD/vmafgpu_amd.h.
+# Builds the kernels for AMD GPUs: a code object for each target in BUILD/vmafgpu_kernels.TARGET.hsaco, and all code
+# objects, compressed, in BUILD/vmafgpu_kernels.amd and, as a C array, in BUILD/vmafgpu_amd.h.
 #
 #     test/make_hsaco.sh [BUILD [SCRATCH_FOLDER]]
 #
 # Requirements: clang 19 or later with lld; ROCm is not needed. CLANG names the compiler, and GFX="gfx1100 gfx1201"
-# selects targets. If there is no such compiler, the script prints what to install and succeeds. The output only depends
+# selects targets. If there is no such compiler, the script prints what to install and succeeds. The output depends only
 # on the sources and the compiler. Targets whose preprocessed source has not changed are not compiled again.
 build=${1:-build}
 work=${2:-$build/blobs}
@@ -16,8 +16,8 @@ mkdir -p "$work" || exit 1
 
 # ---- code objects ----
 
-# Compiles the code object for a target, unless its preprocessed source has not changed. Writes to TARGET.status:
-# unknown if the compiler does not support the target, built, or kept; nothing on failure.
+# Compiles the code object for a target, unless its preprocessed source has not changed. Writes a word to TARGET.status:
+# "unknown" if the compiler does not support the target, "built" or "kept"; nothing on failure.
 object() { # TARGET
     rm -f "$work/$1.status"
     if ! knows_amd_target "$1"; then

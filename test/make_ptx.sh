@@ -1,15 +1,15 @@
 #!/bin/sh
-# Builds the kernels for NVIDIA GPUs in one compressed file, BUILD/vmafgpu_kernels.nvidia, also as a C array in
+# Builds the kernels for NVIDIA GPUs, compressed, in BUILD/vmafgpu_kernels.nvidia and, as a C array, in
 # BUILD/vmafgpu_nvidia.h. The file contains PTX for compute capability 8.0 and later, and, if ptxas is installed,
 # machine code. PTX for compute capability 7.5 is included only if there is no machine code for it. For tests, the PTX
-# is also in BUILD/vmafgpu_kernels.ptx (7.5) and BUILD/vmafgpu_kernels.sm80.ptx.
+# is also written to BUILD/vmafgpu_kernels.ptx (7.5) and BUILD/vmafgpu_kernels.sm80.ptx.
 #
 #     test/make_ptx.sh [BUILD [SCRATCH_FOLDER]]
 #
-# nvcc writes the PTX if it is installed, otherwise clang 19 or later, which needs no CUDA. FORCE=nvcc or FORCE=clang
-# selects the compiler; NVCC, CLANG and PTXAS name the programs. If there is no compiler, the script prints what to
-# install and succeeds. SM="75 90" selects targets for machine code; SM=none builds PTX only. Machine code is assembled
-# again only if the PTX or ptxas has changed.
+# If nvcc is installed, it writes the PTX, otherwise clang 19 or later, which does not need CUDA. FORCE=nvcc or
+# FORCE=clang selects the compiler; NVCC, CLANG and PTXAS name the programs. If there is no compiler, the script prints
+# what to install and succeeds. SM="75 90" selects targets for machine code; SM=none builds only PTX. Machine code is
+# assembled again only if the PTX or ptxas has changed.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..
@@ -29,7 +29,7 @@ tidy() {
         sed -E 's/_INTERNAL_[0-9a-f]{8}_([0-9]+_[A-Za-z0-9_]*_cu)_[0-9a-f]{8}/_INTERNAL_00000000_\1_00000000/g'
 }
 
-# image CAPABILITY FILE: compiles an image and tidies it; leaves FILE as it is if the image is the same
+# image CAPABILITY FILE: compiles an image and tidies it; does not touch FILE if the image is the same
 image() {
     raw=$work/raw.$1.ptx
     log=$work/log.$1

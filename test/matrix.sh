@@ -2,7 +2,7 @@
 # Runs all tests, the other targets of make, and parts of the tests with other compilers, sanitizers, valgrind, NEON and
 # Windows. Prints the time of each step. The last line contains the total counts.
 #
-#     test/matrix.sh            each kind of check once; CI runs this for each change
+#     test/matrix.sh            every kind of check once; CI runs this for each change
 #     test/matrix.sh all        all tests with every compiler, sanitizer and processor (`make test-all`)
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -70,12 +70,12 @@ step 'planted faults' test/planted.sh texts
 # This uses the kernels that the tests have built.
 step 'amd runtime without a card' test/amd_runtime.sh build
 
-# Needs an emulator of AMD GPUs; without it, prints that the step is skipped.
+# Needs an emulator for AMD GPUs; without it, prints that the step is skipped.
 [ -z "$all" ] || step 'AMD code objects, emulated' make test-emulated
 
 # Needs the tool of libvmaf with float features in VMAF; without it, prints that the step is skipped.
 [ -z "$all" ] || step 'comparison with libvmaf' test/beside.sh build
-# Needs that tool with all digits in VMAF17, see `make fuzz-peer`.
+# Needs, in VMAF17, a build of this tool that prints all digits; see `make fuzz-peer`.
 if [ -n "$all" ] && [ -n "${VMAF17:-}" ]; then
     step 'comparison with libvmaf, random cases' make fuzz-peer VMAF17="$VMAF17" VMAF="${VMAF:-}" CASES=2000 SEED=1
 elif [ -n "$all" ]; then
@@ -103,7 +103,7 @@ if [ -n "$all" ]; then
     check 'gcc, unoptimised' BUILD=build/O0 CC=gcc CFLAGS=-O0 RUNNER=env
 fi
 
-# Valgrind and simulated processors are ten times as slow or slower, so they only run the tests of memory or vectors.
+# Valgrind and simulated processors are at least ten times as slow, so they run only the tests of memory or vector code.
 memory='test_config test_model test_frames test_memory'
 vectors='test_levels test_figures test_v1 test_private test_frames test_functions'
 [ -z "$all" ] || memory= vectors=
@@ -128,7 +128,7 @@ scores='test_functions'
 [ -z "$all" ] || scores='test_functions test_figures test_golden test_features test_ciede test_float_ssim test_psnr_hvs'
 step 'C library without FMA' env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA build/test/test_figures
 have musl musl-gcc && check 'musl' BUILD=build/musl CC=musl-gcc LDFLAGS=-static RUNNER=env TESTS="$scores"
-# Pointers of 32 bits: sizes must not wrap around, and no code may convert them to narrower types silently.
+# 32-bit pointers: sizes must not wrap around, and no code may convert sizes to narrower types silently.
 narrow() {
     mkdir -p build/i686
     printf '#define VMAFGPU_IMPLEMENTATION\n#include "vmafgpu.h"\n' > build/i686/conversions.c
@@ -138,8 +138,8 @@ narrow() {
         LDFLAGS=-static RUNNER=env \
         TESTS='test_config test_model test_private test_frames test_memory test_functions test_figures'
 }
-# Big-endian, on a simulated processor. GCC computes floats with the precision of floats only in its gnu modes. (clang
-# is not tested, because it uses MDEBR for adm, and QEMU before 8.1 computes MDEBR incorrectly.)
+# Big-endian, on a simulated processor. GCC computes floats in float precision only in its gnu modes. (clang is not
+# tested, because it uses MDEBR for adm, and QEMU before 8.1 computes MDEBR incorrectly.)
 if [ -n "$all" ]; then
     have '32 bits' i686-linux-gnu-gcc && step '32 bits' narrow
     have 's390x' s390x-linux-gnu-gcc qemu-s390x &&
@@ -154,7 +154,7 @@ if [ -n "$all" ]; then
         check 'armhf under qemu' BUILD=build/armhf CC=arm-linux-gnueabihf-gcc LDFLAGS=-static RUNNER=qemu-arm \
             TESTS='test_functions test_figures'
 fi
-# Windows: the header by itself, and the tests under wine. wine initialises its folder once before the tests start.
+# Windows: the header by itself, and the tests under wine. wine initialises its folder once, before the tests start.
 windows() {
     local lines compiler
     export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='

@@ -74,7 +74,7 @@ static const char *upper(const char *text) {
     return out;
 }
 
-/* Writes each four bytes as five characters, in rows of TEXT_ROW characters. */
+/* Writes every four bytes as five characters, in rows of TEXT_ROW characters. */
 static void write_text(FILE *out, bytes b) {
     for (size_t i = 0, column = 0; i < b.size; i += 4, column += 5) {
         char text[6] = "";
@@ -98,7 +98,7 @@ static int starts_stream(char **words, int i) {
     return strcmp(words[WORDS * i + 2], "-") != 0;
 }
 
-/* Writes an #if that leaves out stream i if all of its blobs are left out. */
+/* Writes an #if that excludes stream i if all of its blobs are excluded. */
 static void write_condition(FILE *out, int count, char **words, int i) {
     fprintf(out, "#if !defined(VMAFGPU_NO_%s)", upper(words[WORDS * i]));
     for (int k = i + 1; k < count && !starts_stream(words, k); k++)

@@ -3,7 +3,7 @@
 # test that must find each fault. Prints the table of PLANTED.md. It takes a quarter of an hour and is not part of
 # `make test`.
 #
-#     test/planted.sh BUILD [NAME...]       all faults, or those with these names; CC and CXX are the compilers
+#     test/planted.sh BUILD [NAME...]       all faults, or the faults with these names; CC and CXX name the compilers
 #     test/planted.sh texts                 only checks that planted.txt, PLANTED.md and the sources agree
 build=$1
 shift

@@ -2,9 +2,9 @@
 # Runs all test programs and scripts of a build folder, one per processor at a time, and adds up the counts in their
 # last lines. For each test, prints a line when it starts, and a line with elapsed and processor seconds when it ends.
 #
-#     test/run.sh BUILD         RUNNER, SANITIZE, EXE, DEPTH and TESTS are environment variables, see the Makefile
+#     test/run.sh BUILD         RUNNER, SANITIZE, EXE, DEPTH and TESTS are environment variables; see the Makefile
 
-# Adds up the second line that `times` of the shell prints, which is about child processes: 1m2.345s 0m6.789s
+# Adds up the second line that the shell command `times` prints, which is for child processes: 1m2.345s 0m6.789s
 processor_seconds() {
     awk '
         NR == 2 { gsub(/s/, ""); for (i = 1; i <= NF; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] } }

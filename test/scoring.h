@@ -1,4 +1,4 @@
-/* Shared by the test programs: films (short clips in memory), configs that fit them, and scores as arrays. */
+/* Shared by the test programs: films (short clips in memory), matching configs, and scores as arrays. */
 #ifndef SCORING_H
 #define SCORING_H
 
@@ -65,8 +65,8 @@ static inline film film_make_colour(const char *what, int width, int height, int
     return f;
 }
 
-/* Fills luma with noise that differs in both frames of a pair. Kind 0 has samples of the whole range, kind 1 only the
- * lowest and the highest sample. */
+/* Fills luma with noise that differs between the two frames of a pair. Kind 0 has samples from the full range, kind 1
+ * only the lowest and the highest sample. */
 static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     const uint32_t top = (1u << f->clip.depth) - 1;
     const size_t count = 2 * (size_t)f->clip.frames * f->plane_bytes / (size_t)f->bytes_per_sample;
@@ -77,7 +77,7 @@ static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     }
 }
 
-/* Reads a film from a clip of test/golden/real. Returns 0 if the file does not exist or does not fit its header. */
+/* Reads a film from a clip of test/golden/real. Returns 0 if the file does not exist or does not match its header. */
 static inline int film_from_squeezed(film *f, const char *path) {
     static squeeze s;
     FILE *file = fopen(path, "rb");
@@ -258,7 +258,7 @@ static inline void check_same_scores(const scores *got, const scores *expected) 
     check_rows(got, expected, 0);
 }
 
-/* Checks that vmafgpu_open() refuses the feature at this depth and chroma format, with `words` in the message. */
+/* Checks that vmafgpu_open() rejects the feature at this depth and chroma format, with `words` in the message. */
 static inline void check_feature_refused(const char *name, int depth, int chroma, const char *words) {
     vmafgpu_feature_config feature = { name, NULL };
     vmafgpu_config config;

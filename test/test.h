@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes the compiler round each product and each sum in formulas of tests, as in the library, whatever its flags. */
+/* Makes the compiler round each product and each sum in the tests' formulas, as in the library, whatever its flags. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(precise, on)
@@ -24,7 +24,7 @@
 
 enum { TEST_SHOWN = 20 };
 
-/* A program of several files defines TEST_STATE: as nothing in one file, as `extern` in the others. */
+/* A program with several files defines TEST_STATE as nothing in one file, and as `extern` in the others. */
 #ifndef TEST_STATE
 #define TEST_STATE static
 #endif
@@ -41,8 +41,8 @@ TEST_STATE char test_where[256]; /* the name of the current case, which is print
 
 static inline int test_end(void);
 
-/* How many of the possible cases a test runs: all with DEPTH=all, some by default, few under a RUNNER (such as an
- * emulated processor) or with sanitizers, which run many times slower. */
+/* How many of the possible cases a test runs: all with DEPTH=all, some by default, and few under a RUNNER (such as an
+ * emulator) or with sanitizers, because the program is then many times slower. */
 typedef enum test_amount { TEST_FEW, TEST_SOME, TEST_ALL } test_amount;
 
 static inline test_amount test_depth(void) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares the binary interface of vmafgpu.h (sizes and offsets of structs, enumerators, functions) with test/abi.txt.
-# A struct, an enumerator or a function that changes needs a new VMAFGPU_ABI; an addition does not. Also checks
-# VMAFGPU__KERNEL_INTERFACE.
+# If a struct, an enumerator or a function changes, VMAFGPU_ABI must change too; additions do not require this. Also
+# checks VMAFGPU__KERNEL_INTERFACE.
 #
 #     test/test_abi.sh BUILD
 #     test/test_abi.sh -i          updates test/abi.txt; fails if a change needs a new VMAFGPU_ABI
@@ -19,7 +19,7 @@ interface() {
         "$CC" -std=c99 -I. -o "$work/program" "$work/program.c" && "$work/program" > "$2"
 }
 
-# changed OLD NEW: prints the lines of OLD that are not in NEW, unless the numbers differ
+# changed OLD NEW: prints the lines of OLD that are missing in NEW, unless the ABI numbers differ
 changed() {
     [ "$(head -n 1 "$1")" = "$(head -n 1 "$2")" ] || return
     LC_ALL=C sort "$1" > "$work/old.sorted"
@@ -57,7 +57,7 @@ check 'test/abi.txt is current; test/test_abi.sh -i updates it' [ ! -s "$work/fo
 current=$(sed -n 's/^#define VMAFGPU__KERNEL_INTERFACE //p' vmafgpu.h)
 check 'VMAFGPU__KERNEL_INTERFACE is current; test/interface.sh -i updates it' [ "$(test/interface.sh)" = "$current" ]
 
-# kernel_change WHAT EXPECTED SED: whether a change to vmafgpu.h changes the checksum (EXPECTED: changed or same)
+# kernel_change WHAT EXPECTED SED: checks whether a change to vmafgpu.h changes the checksum (EXPECTED: changed or same)
 kernel_change() {
     sed "$3" vmafgpu.h > "$work/kernels.h"
     check "$1: is planted" [ "$(cmp -s vmafgpu.h "$work/kernels.h"; echo $?)" = 1 ]
@@ -72,7 +72,8 @@ kernel_change 'a struct of the host' same 's/^typedef struct vmafgpu__upload {/&
 
 # ---- planted changes ----
 
-# plant WHAT EXPECTED SED: a change that must be found, with EXPECTED in the output; EXPECTED is empty for an addition
+# plant WHAT EXPECTED SED: makes a change that must be found, with EXPECTED in the output; EXPECTED is empty for an
+# addition
 plant() {
     sed "$3" vmafgpu.h > "$work/planted.h"
     check "$1: is planted" [ "$(cmp -s vmafgpu.h "$work/planted.h"; echo $?)" = 1 ]

@@ -1,7 +1,7 @@
-/* Tests align.h with random shifts, dropped and repeated frames. Each must be found, or the result must be marked as
- * unsure.
+/* Tests align.h with random shifts, and with dropped and repeated frames. align_find() must find each of these, or mark
+ * the result as unsure.
  *
- *     test_align          some cases; DEPTH=all: 1,400 cases
+ *     test_align          tests some cases; with DEPTH=all, 1,400 cases
  */
 #include "../examples/tool/align.h"
 #include "../examples/tool/video.h"
@@ -62,7 +62,7 @@ static void plant(const film *f, int kind, tally *t) {
     static align_signature distorted[2 * FRAMES + 4 * MOST];
     int64_t truth[2 * FRAMES + 4 * MOST], last = -1;
     int most = f->frames < 40 ? 8 : MOST, count = 0, begin = 0;
-    int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5); /* dropped and repeated frames add to it */
+    int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5); /* plus dropped or repeated frames */
     begin = offset < 0 ? -offset : 0;
     int start = offset > 0 ? offset : begin, length = f->frames - start; /* number of corresponding frames */
     int at = start + 3 + below(length / 3), again = start + length / 2 + below(length / 3), freeze = 1 + below(2);
@@ -112,7 +112,7 @@ static void test_ambiguous(void) {
         CHECK(a.offset == 0);
         align_free(&a);
     }
-    /* A period of nine frames. */
+    /* The motion has a period of nine frames. */
     make_film(&f, "texture+mix", 8);
     for (int i = 9; i < f.frames; i++) {
         f.reference[i] = f.reference[i - 9];
@@ -137,8 +137,8 @@ static void test_align_look(void) {
 }
 
 int main(void) {
-    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The others hardly move, fade, or
-     * contain noise that averages out. For these, a wrong result must be marked as unsure. */
+    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The other clips hardly move, fade, or
+     * contain noise that averages out; for these, a wrong result must be marked as unsure. */
     static const char *const contents[] = { "texture+same",  "texture+mix",     "texture+coarse", "texture+blur",
                                             "texture+grain", "texture+stretch", "ramp+grain",     "noise+blur",
                                             "grey+mix",      "grey+blur",       "blocks+mix",     "bands+mix",

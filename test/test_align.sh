@@ -1,6 +1,6 @@
 #!/bin/sh
-# Clips that do not match: shifted, shorter, or of another size, frame rate or range. Tests the options --align,
-# --scale, --crop, --from, --to and --strict.
+# Tests clips that do not match: shifted or shorter clips, or clips with a different size, frame rate or range. Tests
+# the options --align, --scale, --crop, --from, --to and --strict.
 #
 #     test/test_align.sh BUILD
 build=${1:-build}
@@ -17,7 +17,7 @@ clip() {
     frame=$((6 + ${size%x*} * ${size#*x} * 3 / 2))
 }
 
-# cut_clip FROM TO FIRST COUNT [FIRST COUNT]...: writes a clip of these frames of another clip
+# cut_clip FROM TO FIRST COUNT [FIRST COUNT]...: writes a clip that consists of these frames of another clip
 cut_clip() {
     from=$work/$1
     to=$work/$2
@@ -53,7 +53,7 @@ cut_clip dist.y4m mixed.y4m 0 10 11 9 19 1 20 10 # one frame dropped, one repeat
 cut_clip ref.y4m ref_mixed.y4m 0 10 11 19
 cut_clip dist.y4m dist_mixed.y4m 0 10 11 19
 
-# ---- without --align: a warning about shifted clips only ----
+# ---- without --align: only a warning about shifted clips ----
 
 score whole.csv -r "$r" -d "$d"
 check 'matching clips: no message' [ ! -s "$work/err" ]

@@ -1,5 +1,5 @@
-/* Packed kernels: LZMA streams of xz, containers, and C text. Each wrong bit and each missing byte must be detected.
- * The test calls private functions, so it contains an implementation. */
+/* Tests packed kernels: LZMA streams from xz, containers, and C text. Each flipped bit and each missing byte must be
+ * detected. The test calls private functions, so it contains an implementation. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"
@@ -32,8 +32,8 @@ static bytes bytes_new(size_t size) {
     return b;
 }
 
-/* Whether a stream unpacks to the first `size` bytes of `expected`. The buffers have exactly the size that is needed,
- * so that a sanitizer detects accesses outside of them. */
+/* Whether a stream unpacks to the first `size` bytes of `expected`. The buffers have exactly the required size, so that
+ * a sanitizer detects accesses beyond them. */
 static int unpacks(const void *packed, size_t packed_size, const void *expected, size_t size) {
     static vmafgpu__lzma state;
     bytes in = bytes_new(packed_size), out;
@@ -64,12 +64,12 @@ static void test_fixed_streams(void) {
     unsigned char wrong[sizeof hellos];
     for (size_t size = 0; size <= 23; size++)
         CHECK(unpacks(hellos, sizeof hellos, text, size));
-    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream ends before */
+    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream is shorter than that */
     CHECK(unpacks(nothing, sizeof nothing, text, 0));
     CHECK(!unpacks(nothing, sizeof nothing, text, 1));
     for (size_t size = 0; size < sizeof hellos - 8; size++) /* the last 8 bytes are not needed */
         CHECK(!unpacks(hellos, size, text, 23));
-    for (int first = 0; first < 256; first++) { /* lc + lp > 4 and invalid properties are refused */
+    for (int first = 0; first < 256; first++) { /* lc + lp > 4 and invalid properties are rejected */
         memcpy(wrong, hellos, sizeof hellos);
         wrong[0] = (unsigned char)first;
         if (first >= 225 || first % 9 + first / 9 % 5 > 4)
@@ -92,7 +92,7 @@ static int write_file(const char *path, const bytes *b) {
     return file && fclose(file) == 0 && ok;
 }
 
-/* Returns data of a kind: noise, text, runs, or mixtures. */
+/* Returns data of the given kind: noise, text, runs, or mixtures. */
 static bytes sample(int kind, size_t size) {
     bytes b = bytes_new(size);
     for (size_t i = 0; i < size; i++) {
@@ -142,7 +142,7 @@ static void test_xz(const char *folder) {
                 CHECK(unpacks(p.data, p.size, b.data, b.size));
                 size = draw((uint32_t)b.size + 1);
                 CHECK(unpacks(p.data, p.size, b.data, size));
-                /* A damaged stream is refused or unpacks to other bytes. Nothing is written outside of the buffer. */
+                /* A damaged stream is rejected or unpacks to different bytes. Nothing is written outside the buffer. */
                 for (int n = 0; n < 10 && size; n++) {
                     CHECK(p.size < 40 || !unpacks(p.data, draw((uint32_t)p.size - 20), b.data, b.size));
                     p.data[draw((uint32_t)p.size)] ^= (unsigned char)(1u << draw(8));
@@ -159,7 +159,7 @@ static void test_xz(const char *folder) {
 
 /* ---- containers and text ---- */
 
-/* Returns a container with two blobs, in one stream (is_one) or in two. */
+/* Returns a container with two blobs, in one stream if is_one, otherwise in two. */
 static bytes container(const bytes *first, const bytes *second, int is_one) {
     const bytes *const blobs[2] = { first, second };
     const size_t entries = HEAD + 2 * ENTRY;
@@ -191,7 +191,7 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
     return b;
 }
 
-/* Returns the number of blobs that unpack to their data, or -1 if the container is refused. */
+/* Returns the number of blobs that unpack correctly, or -1 if the container is rejected. */
 static int good_blobs(const bytes *b, const bytes *first, const bytes *second) {
     const bytes *const expected[2] = { first, second };
     vmafgpu *v = (vmafgpu *)calloc(1, sizeof *v);
@@ -245,13 +245,13 @@ static void test_containers(void) {
     }
 }
 
-/* Entries with a correct checksum and invalid numbers: a range beyond the end of the stream, a size larger than any
- * image, and no stream. */
+/* Tests entries with a correct checksum and invalid numbers: a range beyond the end of the stream, a size larger than
+ * any image, and no stream. */
 static void test_invalid_entries(void) {
     static const struct {
         int entry, at;
         uint32_t value;
-        int expected; /* number of good blobs, or -1 if the container is refused */
+        int expected; /* number of good blobs, or -1 if the container is rejected */
     } cases[] = {
         { 1, 24, 51, 1 },         { 1, 24, 0xffffffff, 1 },  { 1, 28, 34, 1 }, { 1, 28, 0xffffffff, 1 },
         { 1, 28, 0xfffffff0, 1 }, { 0, 28, 0x7fffffff, 1 },  { 1, 20, 0, 1 },  { 0, 16, 0, -1 },
@@ -270,7 +270,7 @@ static void test_invalid_entries(void) {
     free(second.data);
 }
 
-/* Whether the kernels of a container are refused because it belongs to another version of vmafgpu.h */
+/* Whether the kernels of a container are rejected because it belongs to a different version of vmafgpu.h. */
 static int is_refused(const bytes *b) {
     vmafgpu *v = (vmafgpu *)calloc(1, sizeof *v);
     vmafgpu__image image;
@@ -299,7 +299,7 @@ static void test_other_version(void) {
     free(second.data);
 }
 
-/* Rows of text in the format of pack_blobs.c. */
+/* Tests rows of text in the format of pack_blobs.c. */
 static void test_text(void) {
     enum { SIZE = 3 * VMAFGPU__TEXT_ROW / 5 * 4 - 3 };
     static char rows[3][VMAFGPU__TEXT_ROW + 1];

@@ -1,5 +1,6 @@
-/* ciede: the same value on several threads and instruction sets, with small, odd, equal and very different pictures.
- * Also the settings that must be refused. (test_features.c compares the feature with libvmaf.) */
+/* Tests that ciede has the same value with all numbers of threads and all instruction sets, for small, odd-sized,
+ * identical and very different pictures. Also tests which settings are rejected. (test_features.c compares ciede with
+ * libvmaf.) */
 #include "scoring.h"
 
 static const struct {
@@ -7,7 +8,7 @@ static const struct {
     unsigned cpumask;
 } ways[] = { { 1, 0 }, { 3, 0 }, { 1, 16 }, { 2, 255 } };
 
-/* Returns the value, which must be the same with all threads and instruction sets. */
+/* Returns the value, which must be the same with all numbers of threads and all instruction sets. */
 static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
     static const vmafgpu_feature_config feature = { "ciede", NULL };
     film f = film_make_colour(what, w, h, depth, chroma, 1, 7);

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs all commands of the documentation unchanged, on clips with the names in these commands. The commands come from
-# README.md, the README.md of examples/ and its folders, the first comments of examples/*.c and examples/tool/main.c,
-# and the help of the tool. Each command must work, and scoring commands must print the right score.
+# Runs all commands in the documentation unchanged, on clips that have the names used in the commands. The commands come
+# from README.md, the README.md of examples/ and its folders, the first comments of examples/*.c and
+# examples/tool/main.c, and the help of the tool. Each command must work, and scoring commands must print the right
+# score.
 #
 #     test/test_commands.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -15,7 +16,7 @@ documents='README.md examples/README.md examples/tool/README.md examples/libvmaf
 limit=
 ! command -v timeout > /dev/null || limit='timeout 300'
 
-# ---- the commands, one per line; a command that ends in \ or & continues in the next line ----
+# ---- the commands, one per line; a command that ends in \ or & continues on the next line ----
 
 join() {
     awk '
@@ -25,7 +26,7 @@ join() {
         { print line; line = "" }'
 }
 
-# Commands are indented by four spaces, outside of fenced blocks. Comments are removed.
+# Commands are indented by four spaces, outside fenced blocks. Comments are removed.
 readme_commands() { # FILE
     awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' "$1" | sed -e 's/^    //' -e 's/  *# .*//' | join
 }
@@ -76,7 +77,7 @@ if command -v ffmpeg > /dev/null 2>&1; then
     encode distorted.y4m ffv1 b.mkv
 fi
 
-# The program of README.md, with the declarations that it leaves to the reader.
+# The program in README.md, with the declarations that the text leaves to the reader.
 {
     echo '#include <stdio.h>'
     echo 'static unsigned char ref_yuv[1920 * 1080 * 3 / 2], dist_yuv[1920 * 1080 * 3 / 2];'
@@ -199,8 +200,8 @@ for command in 'minimal --help' 'stream 320' 'stream 320 180 420' 'encoder_loop 
     check "$command: no scores" [ ! -s "$work/out" ]
 done
 
-# The comment at the top of an example shows lines of its output. The digits of pictures that are drawn with floating
-# point depend on the compiler; times and memory vary.
+# The comment at the top of an example shows lines of its output. If pictures are drawn in floating-point arithmetic,
+# the digits of scores depend on the compiler. Times and memory vary.
 for command in 'minimal 320 180 reference.yuv distorted.yuv' stream encoder_loop 'engine_overlay cpu' encoder_rdo \
     tune_vmaf; do
     name=${command%% *}
@@ -264,7 +265,7 @@ printf '%s\n' '1 tests' 'one                 starts' 'one' '2 passed, 0 failed, 
 sed -e '1s/,.*//' -e 's/^\(one\)  *[0-9].*/\1/' "$work/out" | cmp -s "$work/expected" -
 check 'test/run.sh prints a line when a test starts' [ $? -eq 0 ]
 
-# One ffmpeg that writes two pipes, in either order. It opens both before it writes, and blocks until both are read.
+# One ffmpeg that writes two pipes, in either order. ffmpeg opens both before it writes, and blocks until both are read.
 if [ -n "$ffmpeg" ]; then
     for outputs in '-map 0:v r -map 1:v d' '-map 1:v d -map 0:v r'; do
         shown=$(echo "$outputs" | sed 's/ \([rd]\)\( \|$\)/ -f yuv4mpegpipe -strict -1 -y \1\2/g')

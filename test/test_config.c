@@ -12,7 +12,7 @@ static vmafgpu_config plain_config(void) {
     return config;
 }
 
-/* Checks that opening fails with `expected` and that the message contains `words`. */
+/* Checks that vmafgpu_open() fails with `expected` and that the message contains `words`. */
 static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result expected, const char *words) {
     vmafgpu *context = NULL;
     vmafgpu_result result = vmafgpu_open(&context, config);
@@ -24,7 +24,7 @@ static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result ex
         CHECK_HAS(vmafgpu_last_error(context), words);
         memset(&nothing, 0, sizeof nothing);
         if (result != VMAFGPU_OK) {
-            /* such a context can only be asked for its error and closed; other calls must fail and not crash */
+            /* such a context can only report its error and be closed; other calls must fail without a crash */
             CHECK(vmafgpu_push(context, &nothing, &nothing) < 0);
             CHECK(vmafgpu_flush(context) < 0);
             CHECK(vmafgpu_next_score(context, &score) < 0);
@@ -166,7 +166,7 @@ static void test_feature_fields(void) {
         { "adm", "adm_ref_display_height=1079", "adm_ref_display_height" }, /* 3 * 1079 is less than 3240 */
         { "adm", "adm_ref_display_height=0", "adm_ref_display_height" },
         { "adm", "adm_ref_display_height=4321", "adm_ref_display_height" },
-        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in the table of mode 2 */
+        { "adm", "adm_csf_mode=2:adm_norm_view_dist=4", "adm_csf_mode" }, /* not in the table for mode 2 */
         { "adm", "adm_csf_mode=3:adm_ref_display_height=1440", "adm_csf_mode" },
         { "adm", "adm_noise_weight=-1", "adm_noise_weight" },
         { "adm", "adm_noise_weight=1501", "adm_noise_weight" },
@@ -205,7 +205,7 @@ static void test_feature_fields(void) {
     }
 }
 
-/* Names of models that clash with other columns or are invalid. */
+/* Tests model names that are invalid or equal to another column name. */
 static void test_model_names(void) {
     char longest[2000];
     vmafgpu_model_config m[2];
@@ -229,7 +229,7 @@ static void test_model_names(void) {
     refused_model(__LINE__, m, 2, VMAFGPU_ERROR_ARGUMENT, "model");
 }
 
-/* Models with invalid fields. */
+/* Tests models with invalid fields. */
 static void test_model_structs(void) {
     static const char *const unknown[] = { "VMAF_integer_feature_nothing_score", "", "", "", "", "", "" };
     static const double zeros[65] = { 0 }, level[] = { 0, 0, 20, 10, 20, 40 }, falling[] = { 0, 0, 20, 10, 60, 5 };
@@ -369,7 +369,7 @@ static void test_defaults(void) {
     vmafgpu_close(context);
 }
 
-/* The order of columns is that of libvmaf's reports, with and without threads. */
+/* The order of columns is the same as in libvmaf reports, with and without threads. */
 static void test_column_order(void) {
     static const char *const orders[] = { "vif adm2 motion2 motion psnr_y motion3 integer_motion2",
                                           "motion2 motion psnr_y vif adm2 motion3 integer_motion2" };
@@ -395,8 +395,8 @@ static void test_column_order(void) {
     }
 }
 
-/* The message about adm_csf_mode=1 states the largest scales that are accepted. Scales that are a tenth larger are
- * refused. */
+/* The message about adm_csf_mode=1 contains the largest scales that are accepted. Scales that are larger by a tenth are
+ * rejected. */
 static void test_csf_advice(void) {
     static const char *const views[] = { "", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320" };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
@@ -524,7 +524,7 @@ static void test_builtin(void) {
     CHECK(vmafgpu_builtin_model(NULL) == NULL);
 }
 
-/* Copies the message of an error. */
+/* Copies an error message. */
 static void note_log(void *user, vmafgpu_log_level level, const char *message) {
     char *seen = (char *)user;
     if (level == VMAFGPU_LOG_LEVEL_ERROR)
@@ -559,7 +559,7 @@ static void test_failed_open(void) {
     vmafgpu_close(context);
 }
 
-/* Collects the messages of warnings, one per line. */
+/* Collects warnings, one per line. */
 typedef struct warnings {
     char text[2048];
 } warnings;
@@ -572,7 +572,7 @@ static void note_warning(void *user, vmafgpu_log_level level, const char *messag
 }
 
 /* Unknown options, and options for features that the model does not use, are ignored with a warning or, with
- * strict_options, refused. */
+ * strict_options, rejected. */
 static void test_unused_options(void) {
     static const char text[] =
         "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\","
@@ -681,7 +681,8 @@ static void test_ignored_options(void) {
     vmafgpu_close(context);
 }
 
-/* Checks that vmafgpu_check_config() reports the same as vmafgpu_open(). With width and height 0 it assumes a size. */
+/* Checks that vmafgpu_check_config() and vmafgpu_open() report the same error. If width and height are 0,
+ * vmafgpu_check_config() assumes a size. */
 static void check_at(int line, const char *feature, const char *options, int width, int height, const char *words) {
     vmafgpu_config c;
     vmafgpu_feature_config f;
@@ -794,7 +795,7 @@ static void *no_alloc(void *user, size_t size) {
     return NULL;
 }
 
-/* The messages of vmafgpu_last_error(NULL): from failed opens and from calls without a context. */
+/* Tests vmafgpu_last_error(NULL), which returns the messages of failed opens and of calls without a context. */
 static void test_no_context(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context, *other = open_checked(&c);
@@ -804,7 +805,7 @@ static void test_no_context(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
-    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* an error of another context does not change it */
+    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* an error in another context does not change the message */
     CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
     CHECK_HAS(vmafgpu_last_error(other), "reference");
     c.width = 64;
@@ -832,8 +833,8 @@ static void any_free(void *user, void *pointer) {
     free(pointer);
 }
 
-/* Contexts that need more than 512 MiB in one piece cannot be opened. With 32-bit pointers, sizes above 4 GiB must not
- * wrap around. */
+/* Contexts that need more than 512 MiB in one allocation cannot be opened. With 32-bit pointers, sizes above 4 GiB must
+ * not wrap around. */
 static void test_large(void) {
     enum { LARGEST = 16384 };
     static const struct {
@@ -887,7 +888,7 @@ static void test_large(void) {
     }
 }
 
-/* A rounding mode that would change the scores is refused, by open and by push. */
+/* vmafgpu_open() and vmafgpu_push() reject a rounding mode that would change the scores. */
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context = NULL;
@@ -923,7 +924,7 @@ static void test_rounding(void) {
     vmafgpu_close(context);
 }
 
-/* Options are parsed in the same way in a locale with a decimal comma. */
+/* A locale with a decimal comma does not change how options are parsed. */
 static void test_locale(void) {
     if (!TEST_COMMA_LOCALE())
         return;

@@ -1,6 +1,6 @@
-/* Features in cases for which there are no values of libvmaf: options at their limits, the smallest pictures, one and
- * two frames, equal and black pairs, all formats, segments, subsampling and single pairs. The values must be equal with
- * all numbers of threads and instruction sets. */
+/* Tests features in cases for which libvmaf provides no values: options at their limits, the smallest pictures, one and
+ * two frames, identical and black pairs, all formats, segments, subsampling and single pairs. The values must be the
+ * same with all numbers of threads and all instruction sets. */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_STATIC
 #include "scoring.h"
@@ -38,7 +38,7 @@ static scores score_film(const film *f, vmafgpu_config config, int count) {
     return first;
 }
 
-/* Opens a context with one feature. Returns the message of the error, or "" if it opens. */
+/* Opens a context with one feature. Returns the error message, or "" if the context opens. */
 static const char *refusal(vmafgpu_config config, const char *name, const char *options) {
     static char message[256];
     vmafgpu_feature_config feature;
@@ -72,8 +72,8 @@ static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config 
     return count;
 }
 
-/* Expected values of columns whose names begin with `begin`, with a tolerance, for two equal pictures. Rows with
- * `still` apply only to clips without motion. */
+/* Expected values and tolerances, for two identical pictures, of columns whose names begin with `begin`. If `still` is
+ * set, the row applies only to clips without motion. */
 static const struct {
     const char *begin;
     int still;
@@ -151,7 +151,7 @@ static void test_everything(void) {
 
 /* ---- each option at its limits ---- */
 
-/* Values within the limits that a feature still refuses for these pictures, and words of the message. */
+/* Values that are within the limits, but are rejected for these pictures, and words from the message. */
 static const struct {
     const char *feature, *setting, *words;
 } refused[] = {
@@ -226,7 +226,7 @@ static void test_options(void) {
             } else if (o->type != VMAFGPU__HEATMAPS) {
                 for (int end = 0; end < 2; end++) {
                     const double value = end ? o->max : o->min;
-                    if (fabs(value) < 1e30) { /* some have no upper bound */
+                    if (fabs(value) < 1e30) { /* some options have no upper bound */
                         snprintf(setting, sizeof setting, "%s=%.6g", o->name, value);
                         check_option(f, feature->name, setting);
                         check_outside(f, feature->name, o->name, end ? value + 1 : value - 1);
@@ -241,8 +241,8 @@ static void test_options(void) {
 
 /* ---- special values of float_adm ---- */
 
-/* Writes the first three columns of one pair of w x h. The content is noise (0), twice the same noise (1), black (2) or
- * middle grey (3). */
+/* Writes the first three columns of one pair of w x h. The content is noise (0), the same noise in both pictures (1),
+ * black (2) or middle grey (3). */
 static void score_small(const char *options, int w, int h, int content, double *values) {
     static uint8_t pictures[2][64 * 64];
     const vmafgpu_feature_config wanted = { "float_adm", options };
@@ -286,7 +286,7 @@ static void test_float_adm(void) {
             CHECK(values[0] == 1 && values[1] == 0 && values[2] == 1);
         }
     }
-    /* The sums of the reference are 0 without noise; libvmaf's result is undefined. */
+    /* Without noise, the sums of the reference are 0, and the result of libvmaf is undefined. */
     score_small("adm_noise_weight=0", 33, 31, 3, values);
     CHECK(values[0] == 1 && values[1] == 0 && values[2] == 1);
     /* A sum is infinite. */
@@ -298,7 +298,7 @@ static void test_float_adm(void) {
 
 enum { REEL = 9, REEL_BYTES = 2 * 3 * 96 * 80 };
 
-/* Fills the reel with noise that moves. A frame has as many bytes as the largest format needs. */
+/* Fills the reel with moving noise. Each frame has as many bytes as the largest format needs. */
 static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
     unsigned state = 12345;
     for (int i = 0; i < REEL; i++) {
@@ -317,7 +317,7 @@ static void make_reel(unsigned char (*reel)[REEL_BYTES], int bits) {
     }
 }
 
-/* Features that can be scored in segments. The last one also uses the pairs that subsampling skips. */
+/* Features that can be scored in segments. The last feature also uses the pairs that subsampling skips. */
 static const vmafgpu_feature_config measured[] = {
     { "float_motion", NULL },
     { "float_motion", "motion_add_uv=true:motion_add_scale1=true" },
@@ -368,8 +368,8 @@ static void compare_rows(vmafgpu *got, int64_t index, vmafgpu *wanted, int64_t w
     }
 }
 
-/* Segments, subsampled clips and single pairs have the same values as the whole clip. Refused pairs in between change
- * nothing. */
+/* Segments, subsampled clips and single pairs have the same values as the whole clip. Rejected pairs in between have no
+ * effect. */
 static void test_reel(int bits) {
     static unsigned char reel[REEL][REEL_BYTES], bad[REEL_BYTES];
     vmafgpu_config config = reel_config(bits);
@@ -403,7 +403,7 @@ static void test_reel(int bits) {
                   : i == 7 ? vmafgpu_push_following(part, &r)
                            : vmafgpu_push(part, &r, &d),
                   VMAFGPU_OK);
-        if (bits == 10 && i > 2 && i < 6) { /* a refused pair leaves no state */
+        if (bits == 10 && i > 2 && i < 6) { /* a rejected pair leaves no state behind */
             vmafgpu_frame wrong = vmafgpu_frame_of(&config, bad, 0);
             wrong.data[0] = r.data[0];
             CHECK_INT(vmafgpu_push(part, &r, &wrong), VMAFGPU_ERROR_FRAME);
@@ -435,7 +435,7 @@ static void test_reel(int bits) {
         }
         vmafgpu_close(part);
     }
-    /* Single pairs between the pairs of a clip. */
+    /* Single pairs are scored between the pairs of a clip. */
     config = reel_config(bits);
     CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
     motion = vmafgpu_column_index(part, "motion");
@@ -470,8 +470,7 @@ static void test_reel(int bits) {
     vmafgpu_close(whole);
 }
 
-/* Several distorted videos of one reference that vmafgpu_push_many() computes together have the same values as
- * separately. */
+/* Distorted videos that vmafgpu_push_many() scores together have the same values as when each is scored alone. */
 static void test_push_many(int bits, int subsample) {
     enum { VIDEOS = 3 };
     static unsigned char reel[REEL][REEL_BYTES];
@@ -510,8 +509,8 @@ static void test_push_many(int bits, int subsample) {
     }
 }
 
-/* Features near their limits. If `words` is not NULL, open must fail with a message that contains them; otherwise the
- * values of a black pair are checked. */
+/* Features near their limits. If `words` is not NULL, vmafgpu_open() must fail with a message that contains `words`;
+ * otherwise the values of a black pair are checked. */
 static const struct {
     int w, h, bits;
     vmafgpu_chroma chroma;
@@ -623,7 +622,7 @@ static void test_limits(void) {
     }
 }
 
-/* For these values powf(x, 2) of the C library differs from the product. libvmaf's values are those of the product. */
+/* For these values, powf(x, 2) of the C library differs from x * x. libvmaf computes x * x. */
 static void test_noise_variance(void) {
     static const double products[][2] = { { 2.0333, 0x1.0aacd2p-14 }, { 2.7441, 0x1.e5b672p-14 } };
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {

@@ -1,6 +1,6 @@
-/* Edits: scores with other samples in a rectangle of the distorted frame. The scores of random edits must equal those
- * of the whole changed frame bit for bit. After commits, the context must equal a new one that begins with the changed
- * frame. Also tests that maps add up, that the gradient fits small edits, and errors. */
+/* Tests edits, which replace the samples in a rectangle of the distorted frame. The scores of random edits must equal
+ * those of the whole edited frame, bit for bit. After commits, a context must behave like a new one that begins with
+ * the edited frame. Also tests that the blocks of a map add up, that the gradient predicts small edits, and errors. */
 #include <math.h>
 #include "scoring.h"
 
@@ -8,7 +8,7 @@ enum { LARGEST = 256, TOGETHER = 10 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes 0: as for the depth; 3: words with samples in their high bits */
+    int width, height, depth, bytes; /* bytes 0: chosen by the depth; 3: words with samples in their high bits */
     const char *model, *options;
     unsigned cpumask;
     int max_edit_size, threads;
@@ -92,8 +92,7 @@ static vmafgpu_frame frame_of(const picture *p) {
     return frame;
 }
 
-/* Copies the samples of the edit to p. If `old` is not NULL, first copies the previous samples there, tightly packed.
- */
+/* Copies the samples of the edit to p. If `old` is not NULL, first saves the previous samples there, tightly packed. */
 static void apply(const picture *p, const vmafgpu_edit *e, unsigned char *old) {
     const size_t size = (size_t)(e->width * p->bytes);
     const ptrdiff_t pitch = e->pitch ? e->pitch : (ptrdiff_t)size;
@@ -198,12 +197,12 @@ static void check_score(const vmafgpu_edit_score *got, const double *values, con
     CHECK_INT(got->result, VMAFGPU_OK);
     CHECK_BITS(got->score, expected->score);
     check_row(values, expected->values, columns);
-    /* The score is rounded to float in many places, `change` is not. It is NaN if sums of cubes have wrapped. */
+    /* The score is rounded to float in many places; `change` is not. `change` is NaN if sums of cubes have wrapped. */
     const double change = expected->score - base;
     CHECK(change != change || fabs(got->change - change) < 2e-4);
 }
 
-/* Tries a random number of edits, some with the same rectangle. Returns their number. */
+/* Tries a random number of edits, some of which share a rectangle. Returns the number of edits. */
 static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, unsigned char *old, double base) {
     vmafgpu_edit edits[TOGETHER];
     vmafgpu_edit_score scores[TOGETHER];
@@ -242,7 +241,7 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
     return count;
 }
 
-/* Commits random edits and sometimes undoes them. Returns the new score of the base. */
+/* Commits random edits, and sometimes undoes them. Returns the new score of the base. */
 static double commit_some(const pair_of *p, const edit_case *c, unsigned char *data, unsigned char *old, double base) {
     vmafgpu_edit edits[3];
     vmafgpu_score got, expected;
@@ -275,7 +274,7 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
     return base;
 }
 
-/* Edits all over the frame have the same results in a new context that begins with the changed frame. */
+/* Edits anywhere in the frame have the same results as in a new context that begins with the edited frame. */
 static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, unsigned char *data) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
     const int step = at_most(48, c->max_edit_size);
@@ -355,7 +354,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     film_free(&f);
 }
 
-/* A thousand commits have the same result as a new context. */
+/* After a thousand commits, the results are the same as in a new context. */
 static void test_many_commits(void) {
     const edit_case c = { "texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 32, 1, { 0, 0, 0 } };
     film f = film_make(c.what, c.width, c.height, c.depth, 2, 9);
@@ -528,7 +527,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
                 unit *= 2;
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
-            for (int b = 0; b < 3; b++) { /* edits round each row, before and after the change */
+            for (int b = 0; b < 3; b++) { /* edits round each row, both before and after the change */
                 CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
                 CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
             }
@@ -553,7 +552,7 @@ static void test_maps(void) {
             check_map(&maps[i], (uint32_t)(20 + i));
 }
 
-/* Unrounded cubes of full-range noise of 16 bits wrap around, but blocks still add up to the same sums. */
+/* Sums of unrounded cubes of full-range 16-bit noise wrap around, but the blocks still add up to the same sums. */
 static void test_wrapping_maps(void) {
     film f = film_make("noise+grain", 200, 150, 16, 1, 1);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
@@ -573,7 +572,7 @@ static void test_wrapping_maps(void) {
 
 /* ---- motion ---- */
 
-/* A pair with previous and following reference has the columns of the same pair in a clip. */
+/* A pair with a previous and a following reference has the same columns as in a clip. */
 static void test_following(void) {
     static const char *const options[] = { NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
                                            "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1" };
@@ -596,11 +595,11 @@ static void test_following(void) {
         vmafgpu *v = open_checked(&config);
         CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, &previous, &following, &score), VMAFGPU_OK);
         check_row(score.values, whole.values + whole.columns, whole.columns);
-        /* The first frame of a clip has no previous one. */
+        /* The first frame of a clip has no previous frame. */
         const vmafgpu_frame first = film_frame(&f, 0, 1);
         CHECK_INT(vmafgpu_edit_begin(v, &previous, &first, NULL, &reference, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
-        /* Scoring a clip works as without edits, and discards the base. */
+        /* Scoring a clip has the same results as without edits, and discards the base. */
         for (int k = 0; k < 3; k++)
             CHECK_INT(film_push(&f, v, k), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -615,7 +614,7 @@ static void test_following(void) {
     film_free(&f);
 }
 
-/* Without a model, the sums of edits are those of the first vif and adm. */
+/* Without a model, the sums of edits are those of the first vif and the first adm feature. */
 static void test_sums_of_first(void) {
     film f = film_make("texture+blur", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);

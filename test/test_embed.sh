@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples/embed_model.c with file names of all kinds: it must write a header that compiles as C and as C++ together
-# with the headers of the C library, and its names must not clash with other names.
+# Tests examples/embed_model.c with file names of all kinds. The header that it writes must compile as C and as C++,
+# together with the headers of the C library, and the names in the header must not clash with other names.
 #
 #     test/test_embed.sh BUILD
 build=${1:-build}
@@ -28,7 +28,7 @@ compiles() { # FILE COMPILER...
     done
 }
 
-# A program that uses all models below, and includes most headers of the C library before them.
+# A program that uses all models below. Before the models, it includes most headers of the C library.
 for header in assert ctype errno float limits locale math setjmp signal stdarg stddef stdint stdio stdlib string \
     time; do
     echo "#include <$header.h>"
@@ -55,7 +55,7 @@ const vmafgpu_model *use_$count(void) { return &$name; }
 USER
 }
 
-# ---- names of files ----
+# ---- file names ----
 
 # embeds_file NAME [IDENTIFIER]: checks the header for a model file with this name
 embeds_file() {
@@ -106,7 +106,7 @@ cat > "$work/table.c" << 'SOURCE'
 #include "vmafgpu.h"
 SOURCE
 check 'table of built-in models: compiling' compiles "$work/table.c" 'gcc -std=c99' 'clang++ -x c++ -std=c++11'
-for name in gpu JSON models simd threads psnr rgb gfx900 sm_90; do # VMAFGPU_NO_GPU, for example, has another meaning
+for name in gpu JSON models simd threads psnr rgb gfx900 sm_90; do # VMAFGPU_NO_GPU, for example, is a switch
     if "$embed" -o "$work/table.h" --name $name "$work/model" 2> "$work/log"; then
         check "built-in model with the name $name: status" false
     fi

@@ -1,20 +1,20 @@
-/* Float models and the features that integer models do not use. Compares every column in the files of
- * ../shared/golden_extra and ../shared/golden_float that this build supports with libvmaf's values, bit for bit, for
- * each frame, and also the aggregates.
+/* Tests float models and the features that integer models do not use. The files in ../shared/golden_extra and
+ * ../shared/golden_float contain the libvmaf values. Compares every column that this build supports, for each frame and
+ * bit for bit, and the aggregates.
  *
- * With DEPTH=all, each whole clip is compared in each of the ways below. Otherwise a clip is compared in two of the
- * ways, with sanitizers or a RUNNER in one. Each set of features still runs in all ways and at all depths. Only the
- * first frames of clips with aggregates or many frames are compared.
+ * With DEPTH=all, each whole clip is compared in each of the ways below. Otherwise each clip is compared in two of the
+ * ways, or in one with sanitizers or a RUNNER; each set of features still runs in all ways and at all depths. If a clip
+ * has aggregates or many frames, only its first frames are then compared.
  *
- * VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS select a GPU as for test_gpu. The CPU must then compute nothing. Without
- * DEPTH=all, only the first frames of the smaller clips are compared. */
+ * VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS select a GPU, as for test_gpu. The GPU must then compute everything.
+ * Without DEPTH=all, only the first frames of the smaller clips are compared. */
 #include "golden.h"
 
 #include <math.h>
 
 enum { FEATURES = 12, BEGINNING = 4 };
 
-/* The features and options of a kind of file. */
+/* The features and options in one kind of file. */
 typedef struct golden_set {
     const char *folder, *kind;
     const vmafgpu_feature_config features[FEATURES];
@@ -89,20 +89,20 @@ static void choose_depth(void) {
     beginning = gpu_driver ? 2 : BEGINNING;
 }
 
-/* Whether a GPU compares this clip. Simulated GPUs are slow, so each set uses one of the small clips in turn. */
+/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so the sets take turns at the small clips. */
 static int has_turn(int clip, int turn) {
     static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
 }
 
-/* Whether libvmaf refuses the feature for this clip, so that the report lacks it. */
+/* Whether libvmaf rejects the feature for this clip, so that it is missing from the report. */
 static int is_left_out(const golden_clip *clip, const vmafgpu_feature_config *feature) {
     return (clip->depth == 16 && strcmp(feature->name, "psnr_hvs") == 0) ||
            (clip->no_adm && /* too small for these features */
             (strcmp(feature->name, "float_ms_ssim") == 0 || strcmp(feature->name, "speed_temporal") == 0));
 }
 
-/* Returns the number of frames in a report. Some reports only have the first frames of a clip. */
+/* Returns the number of frames in a report. Some reports contain only the first frames of a clip. */
 static int frames_of(const char *text) {
     int frames = 0;
     while ((text = strstr(text, "\"frameNum\"")) != NULL) {
@@ -123,8 +123,8 @@ static int is_defined(const vmafgpu_config *config, const vmafgpu_feature_config
     return result == VMAFGPU_OK;
 }
 
-/* Scores the first frames of a clip in one of the ways, with the features or models of `wanted`. has_end is 1 if the
- * clip ends with them. Returns NULL if there are no features to compare. */
+/* Scores the first frames of a clip in one of the ways, with the features or models of `wanted`. has_end is 1 if these
+ * are all frames of the clip. Returns NULL if there are no features to compare. */
 static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int way, int frame_count, int has_end) {
     pair p;
     vmafgpu_frame frames[2];
@@ -177,7 +177,7 @@ static void compare(double got, double wanted) {
         CHECK_BITS(got, wanted);
 }
 
-/* Compares the report with the columns that the context has. Returns the number of columns compared in frame 0. */
+/* Compares the report with the columns of the context. Returns the number of columns compared in frame 0. */
 static int compare_report(vmafgpu *context, const char *at, int has_end) {
     char name[128], what[96];
     double value;
@@ -216,7 +216,7 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     return found;
 }
 
-/* Compares all clips. Returns the number of columns compared in first frames. `turn` selects the ways and clips. */
+/* Compares all clips. Returns the number of columns compared in first frames. `turn` selects the ways and the clips. */
 static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
     int found = 0;
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
@@ -256,7 +256,7 @@ static void compare_features(void) {
 static void compare_models(void) {
     static const struct {
         const char *name;
-        int outputs; /* columns per frame without those of features */
+        int outputs; /* columns per frame, without the columns of features */
     } models[] = { { "vmaf_float_v0.6.1", 1 },    { "vmaf_float_v0.6.1neg", 1 }, { "vmaf_float_4k_v0.6.1", 1 },
                    { "vmaf_float_b_v0.6.3", 25 }, { "vmaf_v0.6.0", 1 },          { "nflxtrain_norm_type_none", 1 } };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# First steps of a new user: files that need a decoder, file names without options, reports without a file, and a wrong
-# size of raw video. Each command must work, or fail with a message that names a remedy.
+# Tests the first steps of a new user: files that need a decoder, file names without options, reports without a file,
+# and raw video with a wrong size. Each command must work, or fail with a message that names a remedy.
 #
 #     test/test_first_use.sh BUILD
 build=${1:-build}
@@ -90,7 +90,8 @@ refused "1\" is an MP4 or QuickTime file$decoded, and score its output" -r "$r" 
 check '--align needs a file: command' \
     grep -q '^    ffmpeg -v error -i .*/1 -f yuv4mpegpipe -strict -1 .*/1.y4m$' "$work/err"
 
-# The printed command works with any file name. This ffmpeg prints a clip that the contents of the input file select.
+# The printed command works with any file name. The ffmpeg used here prints a clip that is selected by the contents of
+# the input file.
 mkdir -p "$work/bin"
 cat > "$work/bin/ffmpeg" << 'FFMPEG'
 #!/bin/sh

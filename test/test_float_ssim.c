@@ -1,6 +1,6 @@
 /* Compares float_ssim, float_ms_ssim, float_psnr and float_moment with a second, direct implementation of their
- * formulas, for all kinds of sizes, depths, instruction sets and numbers of threads. Also tests the order of additions,
- * and which settings are refused. */
+ * formulas, for many sizes, depths, instruction sets and numbers of threads. Also tests the order of additions, and
+ * which settings are rejected. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
@@ -41,7 +41,7 @@ static grid luma(const film *f, int i) {
     return g;
 }
 
-/* Returns the picture that float_ssim reduces by f. */
+/* Returns the picture, reduced by the factor f as in float_ssim. */
 static grid reduce(grid from, int f) {
     grid to = grid_make(from.w / f + (from.w & 1), from.h / f + (from.h & 1));
     const float k = 1.0f / (float)(f * f);
@@ -61,7 +61,7 @@ static grid reduce(grid from, int f) {
     return to;
 }
 
-/* Returns the picture of the next scale of float_ms_ssim. */
+/* Returns the picture for the next scale of float_ms_ssim. */
 static grid halve(grid from) {
     static const float half[5][5] = { { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
                                       { 0, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -151,8 +151,8 @@ static void compare_pictures(grid a, grid b, double means[SUMS]) {
         free(w[k].at);
 }
 
-/* Computes the columns of float_psnr, float_moment, float_ssim and, if the film is large enough, of float_ms_ssim.
- * Returns their number. */
+/* Computes the columns of float_psnr, float_moment, float_ssim and, if the film is large enough, float_ms_ssim. Returns
+ * their number. */
 static int formulas(const film *f, int scale, double *out) {
     static const float weights[SCALES] = { 0.0448f, 0.2856f, 0.3001f, 0.2363f, 0.1333f };
     grid a = luma(f, 0), b = luma(f, 1);
@@ -295,7 +295,7 @@ static void test_films(void) {
         test_film(films[i].what, films[i].kind, films[i].w, films[i].h, films[i].depth, films[i].scale);
 }
 
-/* Sums of squares at 16 bits are so large that they are rounded, so the order of additions matters. */
+/* With 16 bits, sums of squares are so large that they are rounded, so the order of additions matters. */
 static void test_rounded_sums(void) {
     static const vmafgpu_feature_config features[2] = { { "float_psnr", NULL }, { "float_moment", NULL } };
     film f = film_make("black", 2081, 1201, 16, 1, 1);
@@ -336,10 +336,10 @@ static void test_rounded_sums(void) {
 }
 
 #if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
-/* Means that are certain must equal the means of terms that are added in order. */
+/* Means that are reported as certain must equal the means of terms that are added in order. */
 static void test_order(void) {
     static const vmafgpu_feature_config feature = { "float_ms_ssim", NULL };
-    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* sets of sums: all; c, s; l, c, s; all of these */
+    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* sets of sums: all; c, s; l, c, s; all four */
     film f = film_make("texture+mix", 333, 217, 8, 1, 3);
     vmafgpu_config config;
     vmafgpu_frame frames[2];
@@ -386,7 +386,8 @@ static void test_order(void) {
     film_free(&f);
 }
 
-/* vmafgpu__ssim_mean() returns 1 if the mean as a float is uncertain because of the error of the sum. */
+/* vmafgpu__ssim_mean() returns 1 if, because of the error of the sum, it is uncertain to which float the mean is
+ * rounded. */
 static void test_uncertain(void) {
     double mean;
     snprintf(test_where, sizeof test_where, "uncertain");
@@ -440,7 +441,7 @@ static void test_refused(void) {
     }
 }
 
-/* Decibels of equal pictures are infinite or, with clip_db, limited. */
+/* For identical pictures, values in decibels are infinite or, with clip_db, limited. */
 static void test_decibels(void) {
     static const vmafgpu_feature_config features[2][2] = {
         { { "float_ssim", "enable_db=true" }, { "float_ms_ssim", "enable_db=true" } },

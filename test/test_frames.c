@@ -1,5 +1,5 @@
-/* Frame layouts, pitches and sample sizes. Neither the layout of a picture in memory nor the number of threads changes
- * a bit of the scores. Also tests illegal samples, invalid frames, and config.parallel_for. */
+/* Tests frame layouts, pitches and sample sizes. Neither the layout of a picture in memory nor the number of threads
+ * may change a bit of the scores. Also tests illegal samples, invalid frames, and config.parallel_for. */
 #ifndef _WIN32
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <windows.h>
 #endif
 
-/* A picture with the samples of a film's frame in another layout. */
+/* A picture that contains a frame of a film in a different layout. */
 typedef struct picture {
     unsigned char *memory;
     size_t size;
@@ -21,8 +21,8 @@ typedef struct picture {
 
 enum { GUARD = 64 };
 
-/* Copies a picture of a film into another layout. `pitch` is in bytes and may be negative. `offset` is the distance of
- * the first row from an aligned address. Samples are shifted left by `shift`. */
+/* Copies a picture of a film to a different layout. `pitch` is in bytes and may be negative. `offset` is the distance
+ * of the first row from an aligned address. Samples are shifted left by `shift`. */
 static picture repack(const film *f, int frame, int side, int bytes_per_sample, ptrdiff_t pitch, int offset,
                       int shift) {
     picture p;
@@ -45,7 +45,7 @@ static picture repack(const film *f, int frame, int side, int bytes_per_sample, 
     return p;
 }
 
-/* Scores a film in another layout. Also checks that the library does not change the frames. */
+/* Scores a film in a different layout. Also checks that the library does not change the frames. */
 static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdiff_t pitch, int offset, int shift) {
     scores s;
     int bytes_per_sample = config->bytes_per_sample ? config->bytes_per_sample : config->bit_depth > 8 ? 2 : 1;
@@ -64,7 +64,7 @@ static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdif
         CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
         CHECK(memcmp(copy, p[0].memory, p[0].size) == 0);
         free(copy);
-        /* the frames are borrowed for the call only; later changes have no effect */
+        /* the frames are used only during the call; later changes have no effect */
         memset(p[0].memory, 0x11, p[0].size);
         free(p[0].memory);
         free(p[1].memory);
@@ -281,7 +281,7 @@ static void *run_job(void *user) {
     return NULL;
 }
 
-/* A config.parallel_for that runs each task in a thread of its own. */
+/* A config.parallel_for that runs each task in a separate thread. */
 static void all_at_once(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pthread_t threads[256];
     job jobs[256];
@@ -340,7 +340,7 @@ static void test_bad_parallel_for(void) {
     film_free(&f);
 }
 
-/* Calls task() with indices outside of the range, some before the valid ones. */
+/* Calls task() with indices outside the range, some of them before the valid ones. */
 static void beyond_count(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     task(arg, INT_MAX);
     task(arg, INT_MIN);
@@ -350,7 +350,7 @@ static void beyond_count(void *user, int count, void (*task)(void *arg, int inde
     backwards(user, 0, task, arg);
 }
 
-/* An allocator that surrounds memory with bytes of a known value and checks them when the memory is freed. */
+/* An allocator that puts bytes of a known value around each block, and checks these bytes when the block is freed. */
 typedef struct guards {
     int allocations, broken;
 } guards;
@@ -381,7 +381,7 @@ static void guarded_free(void *user, void *pointer) {
     free(start);
 }
 
-/* A task with an index outside of the range must do nothing. It would write outside of the memory of the threads. */
+/* A task with an index outside the range must do nothing; otherwise it would write outside the threads' memory. */
 static void test_beyond_count(void) {
     static const char *const names[] = { "psnr",         "float_ssim",   "float_adm", "float_vif",
                                          "float_motion", "float_ansnr",  "ciede",     "psnr_hvs",
@@ -524,7 +524,7 @@ static void test_one_buffer(void) {
     config.bytes_per_sample = 2;
     config.chroma = VMAFGPU_CHROMA_444;
     CHECK_INT(vmafgpu_frame_size(&config, 0), 1610612736);
-    /* A frame in one buffer has the same score as one with separate planes. */
+    /* A frame in one buffer has the same score as a frame with separate planes. */
     {
         film f = film_make_colour("bands+mix", 217, 181, 8, 420, 1, 3);
         const vmafgpu_feature_config chroma = { "speed_chroma", NULL };
@@ -562,10 +562,10 @@ static void test_one_buffer(void) {
 
 /* ---- only samples are read ---- */
 
-/* Rows of bytes, each in pages of its own. The pages between the rows are inaccessible. */
+/* Rows of bytes, each in separate pages. The pages between the rows are inaccessible. */
 typedef struct fence {
     unsigned char *memory;
-    size_t size, step, row, slack; /* step and slack: distance of rows, and of a row from the start of its pages */
+    size_t size, step, row, slack; /* step: distance between rows; slack: from the start of the pages to the row */
 } fence;
 
 static size_t page_size(void) {
@@ -659,7 +659,7 @@ static void fenced_free(fenced *p) {
         fence_free(&p->planes[i]);
 }
 
-/* Passes fenced frames to all calls that accept frames, on all instruction sets. A read outside of a row crashes. */
+/* Passes fenced frames to all calls that accept frames, on all instruction sets. A read outside a row crashes. */
 static void test_guard_pages(void) {
     /* clang-format off */
     static const vmafgpu_feature_config all[] = {

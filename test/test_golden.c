@@ -1,6 +1,7 @@
-/* Compares libvmaf's values for real clips, per frame and pooled, bit for bit. The clips in golden/real are always
- * compared. If ../shared exists, all values of models in ../shared/golden are compared, and the column cambi in its
- * files of features. If libvmaf has no values for a model and a clip, opening must fail with a message. */
+/* Compares the values for real clips with those of libvmaf, per frame and pooled, bit for bit. The clips in golden/real
+ * are always compared. If ../shared exists, all model values in ../shared/golden are compared, and the column cambi in
+ * the feature files of that folder. If libvmaf computes no values for a model and a clip, opening must fail with a
+ * message. */
 #include "golden.h"
 
 /* The clips and models in golden/real. */
@@ -92,7 +93,7 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
     return at;
 }
 
-/* Compares pooled values: `"name": {`, followed by `"min": value` and others. Returns the number of values. */
+/* Compares pooled values: `"name": {`, followed by `"min": value` and so on. Returns the number of values. */
 static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char *at) {
     static const struct {
         const char *name;
@@ -124,7 +125,7 @@ static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char 
     return count;
 }
 
-/* Checks that a model is refused for a clip for which libvmaf has no values because the picture is too small. */
+/* Checks that a model is rejected for a clip whose pictures are too small for libvmaf. */
 static void compare_refused(const golden_clip *clip, const char *model) {
     vmafgpu *context = score_clip(clip, model, 1);
     CHECK_HAS(vmafgpu_last_error(context), "too small (");
@@ -132,7 +133,7 @@ static void compare_refused(const golden_clip *clip, const char *model) {
     vmafgpu_close(context);
 }
 
-/* Compares the report of a model for a clip. Returns 0 if there is none. */
+/* Compares the report of a model for a clip. Returns 0 if there is no such report. */
 static int compare_clip(const golden_clip *clip, const char *model) {
     char path[256], *text;
     vmafgpu *context;
@@ -158,7 +159,7 @@ static int compare_clip(const golden_clip *clip, const char *model) {
     return 1;
 }
 
-/* Compares the column cambi, which most clips have. Returns 0 if there is none. */
+/* Compares the column cambi, which most clips have. Returns 0 if there is no such column. */
 static int compare_cambi(const golden_clip *clip) {
     static const char key[] = "\"cambi\":";
     char path[256], *text;

@@ -1,11 +1,11 @@
-/* The GPU backend must return the same bits as the CPU backend, with frames in all kinds of memory and calls in any
- * order. Also tests failures. Runs on a simulated GPU or a real one:
+/* Tests that the GPU backend returns the same bits as the CPU backend, with frames in all kinds of memory and calls in
+ * any order. Also tests failures. Runs on a simulated or a real GPU:
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *
  * With VMAFGPU_TEST_BACKEND=hip, the driver is a HIP library (libamdhip64.so.6) and the kernels are a bundle or a code
  * object. Tests that make a GPU fail run only on simulated GPUs. GROUP is a name in GPU_GROUPS of gpu/gpu.h. The
- * default is all groups; -GROUP leaves a group out. */
+ * default is all groups; -GROUP excludes a group. */
 #define TEST_STATE
 #include "gpu/gpu.h"
 
@@ -25,7 +25,7 @@ static int is_group(const char *name) {
     return 0;
 }
 
-/* Reports an argument that is not the name of a group, and lists the groups. */
+/* Reports an argument that is not a group name, and lists the groups. */
 static int fail_unknown_group(const char *name) {
     printf("test_gpu: no such group (%s); the groups are:", name);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)

@@ -3,8 +3,8 @@
 # 64 lanes, AMD with 32 and with 64 lanes, and a few groups with an old HIP runtime. With sanitizers it runs fewer
 # groups and GPUs.
 #
-#     test/test_gpu.sh BUILD               DEPTH=all: every group on each GPU
-#     test/test_gpu.sh BUILD GROUP...      these groups on each GPU
+#     test/test_gpu.sh BUILD               DEPTH=all: every group on every GPU
+#     test/test_gpu.sh BUILD GROUP...      these groups on every GPU
 build=$1
 shift
 chosen=$*
@@ -22,9 +22,9 @@ root=$(cd "$build/test" && pwd)
 test/simulated/images.sh "$root" || exit 1
 
 mkdir -p "$root/logs"
-# One GPU of each vendor runs all groups. The other GPUs have other kernels and lane counts but the same host code, so
-# they only run the groups about results of kernels. Tests take six times as long with sanitizers, so each group then
-# runs for one vendor only.
+# One GPU of each vendor runs all groups. The other GPUs have different kernels and lane counts but the same host code,
+# so they run only the groups that test the results of kernels. Tests take six times as long with sanitizers, so each
+# group then runs for one vendor only.
 computes='equality v1 random sums noise partial illegal pixels'
 matrix=
 # The groups that take longest test host code that both vendors share.
@@ -50,7 +50,7 @@ fi
         echo "matrix cuda cuda32 simulated_80.ptx $matrix"
         echo "hip64 hip hip64 simulated.hsaco $hip64"
         [ -z "$hosts" ] || echo "hosts cuda cuda32 simulated_80.ptx $hosts"
-        if [ -x "$root/test_features" ]; then   # compares the same GPUs with values of libvmaf
+        if [ -x "$root/test_features" ]; then   # compares these GPUs with libvmaf values
             echo "golden cuda cuda32 simulated_75.ptx"
             [ -n "$SANITIZE" ] || echo "golden_amd hip hip64 simulated.hsaco"
         fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --html and --plot. In a browser the page shows the values of the JSON report, logs no errors, and zooms on a click.
-# Screenshots of the pages are left in BUILD/report*.png for visual inspection.
+# Tests --html and --plot. In a browser, the page must show the values of the JSON report, log no errors, and zoom on a
+# click. Screenshots of the pages are left in BUILD/report*.png for visual inspection.
 #
 #     test/test_html.sh BUILD
 build=${1:-build}

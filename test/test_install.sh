@@ -1,8 +1,8 @@
 #!/bin/sh
-# `make install` installs the right files, programs find the library by pkg-config and by CMake, and the tool finds the
-# kernels in ../lib/vmafgpu. `make uninstall` removes exactly these files. The manual page describes all options. The
-# archive of `make dist` is reproducible, contains everything that it needs to build and install itself, and compiles
-# the implementation once.
+# Tests that `make install` installs the right files, that programs find the library with pkg-config and with CMake, and
+# that the tool finds the kernels in ../lib/vmafgpu. `make uninstall` must remove exactly these files. The manual page
+# must describe all options. The archive from `make dist` must be reproducible and contain everything that is needed to
+# build and install it. Its build must compile the implementation only once.
 #
 #     test/test_install.sh BUILD
 build=${1:-build}
@@ -54,7 +54,7 @@ arrays='vmafgpu_amd.h vmafgpu_nvidia.h'
 
 # ---- install ----
 
-# installed [FILE...]: prints the modes and names of the installed files, and of these additional files
+# installed [FILE...]: prints the modes and names of the installed files and of these additional files
 installed() {
     {
         printf -- '-rwxr-xr-x ./bin/%s\n' embed_model vmafgpu
@@ -181,7 +181,7 @@ options() {
 
 "$build/vmafgpu" --help > "$work/help"
 sed -n '/^Usage/,/^Built-in/p' "$work/help" | options > "$work/options"
-# The section OPTIONS only, because examples contain options of other programs.
+# Only the section OPTIONS is used, because the examples contain options of other programs.
 sed -e 's/\\-/-/g; s/\\fR//g' examples/tool/vmafgpu.1 | sed -n '/^\.SH OPTIONS/,/^\.SH MODELS/p' |
     options > "$work/documented"
 check '--help: number of options' [ "$(wc -l < "$work/options")" -gt 30 ]
@@ -200,7 +200,7 @@ fi
 release=vmafgpu-$version
 quiet 'make dist' "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1
 mv "$work/dist/$release.tar.gz" "$work/first.tar.gz"
-sleep 1 # so that files that are copied now have another date
+sleep 1 # so that files copied from now on have a different date
 (umask 077 && "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1) > "$work/log" 2>&1
 check 'make dist is reproducible' cmp "$work/first.tar.gz" "$work/dist/$release.tar.gz"
 

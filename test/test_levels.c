@@ -1,8 +1,8 @@
 /* Compares the vector code of each instruction set with plain C, bit for bit: single functions, with guard bytes, and
  * whole clips. Instruction sets that the processor lacks are skipped with a message.
  *
- *     test_levels [bench]         `bench` runs only the functions and prints the time per sample of each, the shortest
- *                                 of many runs, in cycles of the time stamp counter or else in nanoseconds
+ *     test_levels [bench]         `bench` only runs the functions, and prints the time per sample of each: the shortest
+ *     of many runs, in cycles of the time-stamp counter or, if there is none, in nanoseconds
  */
 #define _DEFAULT_SOURCE /* clock_gettime */
 #define VMAFGPU_IMPLEMENTATION
@@ -32,7 +32,7 @@ static uint64_t ticks(void) {
 #endif
 }
 
-/* Runs the code behind `samples` repeatedly and prints its shortest time per sample. */
+/* Repeatedly runs the code in the arguments after `samples`, and prints the shortest time per sample. */
 #define BENCH(of, what, samples, ...) \
     do { \
         uint64_t least = UINT64_MAX; \
@@ -47,7 +47,7 @@ static uint64_t ticks(void) {
         } \
     } while (0)
 
-/* cpumasks that select different instruction sets. Without AVX-512, both select the same one. */
+/* Values of cpumask that select different instruction sets. Without AVX-512, both select the same one. */
 static const unsigned masks[] = { 0, 16 };
 static size_t mask_count(void) {
     return vmafgpu__choose_level(masks[0]) == vmafgpu__choose_level(masks[1]) ? 1 : 2;
@@ -79,7 +79,7 @@ static void check_film(const char *what, int width, int height, int depth, const
     static int films;
     films++;
     for (size_t m = 0, count = mask_count(); m < count; m++) {
-        /* where tests are slow, films use one thread or several in turn */
+        /* if tests are slow, one and several threads are used alternately */
         const int step = test_depth() == TEST_FEW ? 4 : 2;
         for (int threads = step == 4 ? 1 + 2 * (films & 1) : 1; threads <= 3; threads += step) {
             config.cpumask = masks[m];
@@ -120,12 +120,12 @@ static void test_clips(void) {
         "ramp+stretch", "flat+faint",   "black+grain", "white+same",  "texture+stretch"
     };
     static const int depths[] = { 8, 10, 12, 14, 16 };
-    /* widths near multiples of vectors, of strips and of borders */
+    /* widths near multiples of the vector size, the strip size and the border size */
     static const int sizes[][2] = { { 16, 16 },  { 17, 19 },   { 31, 33 },  { 33, 16 },  { 47, 40 },  { 63, 50 },
                                     { 64, 64 },  { 65, 35 },   { 95, 48 },  { 112, 80 }, { 127, 51 }, { 128, 40 },
                                     { 129, 63 }, { 191, 37 },  { 223, 36 }, { 225, 41 }, { 240, 34 }, { 255, 44 },
                                     { 257, 35 }, { 449, 129 }, { 577, 301 } };
-    const size_t stride = test_depth() == TEST_FEW ? 3 : 1; /* not all combinations of size and content */
+    const size_t stride = test_depth() == TEST_FEW ? 3 : 1; /* skips some combinations of size and content */
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (size_t i = s % stride; i < sizeof whats / sizeof whats[0]; i += stride)
             check_film(whats[i], sizes[s][0], sizes[s][1], depths[(s + i + s * i / 10) % 5], both_models, 2, NULL, 0);
@@ -155,7 +155,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height,
              depth, mask, threads, count);
-    /* In the second frame the third context gets another reference, so its later motion differs from the others. */
+    /* In frame 1 the third context gets a different reference, so its later motion differs from that of the others. */
     for (int frame = 0; frame < 4; frame++) {
         vmafgpu_frame reference = film_frame(&films[0], frame, CLIP_REFERENCE), distorted[MANY];
         for (int i = 0; i < count; i++)
@@ -193,7 +193,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
 }
 
-/* An illegal sample is found in the distorted frame of any context, and the other contexts accept their pairs. */
+/* An illegal sample is detected in the distorted frame of any context, and the other contexts accept their pairs. */
 static void check_many_illegal(void) {
     film f = film_make("texture+mix", 80, 60, 10, 1, 3);
     vmafgpu_config config = film_config(&f);
@@ -322,9 +322,9 @@ static void check_samples(int w, int h, int depth, int kind) {
         frames[f].data[0] = memory[f] + bytes - 1;
         for (size_t i = 0; i < (size_t)w * (size_t)h; i++) {
             const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
-            const uint32_t value = kind == 0   ? bits & top                                 /* noise */
-                                   : kind == 1 ? (bits & 1 ? top : 0)                       /* maximum contrast */
-                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top                /* squares, same in both */
+            const uint32_t value = kind == 0   ? bits & top                  /* noise */
+                                   : kind == 1 ? (bits & 1 ? top : 0)        /* maximum contrast */
+                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top /* squares, identical in both */
                                    : kind == 3 ? (x * top / (uint32_t)w + (bits & 3)) & top /* a gradient */
                                                : (uint32_t)f * top;
             uint8_t *at = memory[f] + bytes - 1 + i * (size_t)bytes;
@@ -353,7 +353,7 @@ static void test_intermediates(void) {
             check_samples(w, 16 + w % 37, 8 + (w + kind) % 9, kind);
         check_samples(w, 16 + w % 29, 8, w % 5);
     }
-    /* Noise over the whole range, for all sizes from 33 to 65. */
+    /* Full-range noise, for all sizes from 33 to 65. */
     for (int w = 33; w <= 65; w++)
         for (int depth = 8; depth <= 16; depth += depth < 12 ? 2 : 4)
             check_samples(w, 98 - w, depth, 0);
@@ -362,7 +362,7 @@ static void test_intermediates(void) {
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
     }
-    /* Widths near one, two, three and four strips, also for images of scale 1. */
+    /* Widths near one, two, three and four strips, at scale 0 or at scale 1. */
     for (int i = 0; i < 40; i++) {
         const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
         check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);
@@ -442,7 +442,7 @@ static void test_functions(const vmafgpu__cpu_functions *functions) {
 
 enum { BAND_DISTORTED = 3, BAND_GUARD = 256 };
 
-/* Memory of exactly the size, between guards, filled with `fill`. */
+/* Memory of exactly the given size, between guards, filled with `fill`. */
 typedef struct block {
     unsigned char *memory, *bytes;
     size_t size;
@@ -470,7 +470,7 @@ static void block_free(block *b) {
     free(b->memory);
 }
 
-/* Rows of samples. Bytes behind the samples of a row have the value 0x5a until they are written. */
+/* Rows of samples. Bytes after the samples of a row have the value 0x5a until they are written. */
 typedef struct image {
     block b;
     int w, h;
@@ -488,7 +488,7 @@ static image image_make(int w, int h, size_t element, ptrdiff_t pitch) {
     return r;
 }
 
-/* Checks that rows first..end-1 are equal, and that nothing is written in other rows and from column `touched` on. */
+/* Checks that rows first..end-1 are equal, and that neither other rows nor columns >= `touched` were written. */
 static void check_written(const image *got, const image *expected, int first, int end, int touched) {
     int same = 1, untouched = 1;
     for (int y = 0; y < got->h; y++) {
@@ -502,7 +502,7 @@ static void check_written(const image *got, const image *expected, int first, in
     CHECK(untouched);
 }
 
-/* Returns a sample of a kind of picture: 0 noise over the whole range, 1 only the lowest and the highest value, 2
+/* Returns a sample of a picture of the given kind: 0 full-range noise, 1 only the lowest and the highest value, 2
  * squares, 3 a gradient, 4 a black reference and white distorted frames, 5 chequers with noise in the distorted frame,
  * for which ADM computes products that are 0 or -0, 6 uniform with one bright sample. */
 enum { KINDS = 7 };
@@ -519,7 +519,7 @@ static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top)
     }
 }
 
-/* Returns a picture in the layout of a frame, with noise behind the samples of each row. */
+/* Returns a picture in the layout of a frame, with noise after the samples of each row. */
 static image picture_make(int kind, int side, int w, int h, int depth) {
     const size_t bytes = depth > 8 ? 2 : 1;
     const uint32_t top = (1u << depth) - 1;
@@ -535,7 +535,7 @@ static image picture_make(int kind, int side, int w, int h, int depth) {
     return r;
 }
 
-/* Compares VIF at all scales. The input of each scale is the output of the scalar code. */
+/* Compares VIF at all scales. Each scale reads the output of the scalar code for the previous scale. */
 static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count,
                            int threads) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
@@ -601,7 +601,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
             check_written(&next[1][i], &next[0][i], has_next ? first / 2 : 0, has_next ? end / 2 : 0, w / 2);
             block_free(&next[0][i].b);
         }
-        /* The next scale needs a whole picture. Rows that no call has written contain the fill pattern. */
+        /* The next scale reads a whole picture. Rows that no call has written contain the fill pattern. */
         for (int i = 0; i <= count; i++) {
             if (scale)
                 block_free(&now[i].b);
@@ -612,7 +612,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         block_free(&now[i].b);
 }
 
-/* Compares ADM at all scales in the same way. */
+/* Compares ADM at all scales. Each scale reads the output of the scalar code for the previous scale. */
 static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;
@@ -722,14 +722,14 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
 
 static void test_bands(const vmafgpu__cpu_functions *level) {
     static const int depths[] = { 8, 10, 12, 16, 9, 14 };
-    /* all sizes from 33 to 65, where sums can wrap around, with the largest values */
+    /* all sizes from 33 to 65, in which sums of the largest values can wrap around */
     for (int w = 33; w <= 65; w++) {
         for (int i = 0; i < 4; i++) {
             check_bands(level, 0, w, 33 + (w * 7 + i * 11) % 33, depths[i], 0, 1);
             check_bands(level, 1, w, 33 + (w * 5 + i * 13) % 33, depths[i], i == w % 4, 1);
         }
     }
-    /* widths near multiples of vectors and of strips */
+    /* widths near multiples of the vector size and the strip size */
     for (int w = 16; w <= 140; w++) {
         for (int kind = 0; kind < KINDS; kind++) {
             check_bands(level, kind, w, 16 + (w * 3 + kind) % 37, depths[(w + kind) % 6], kind == w % 6,
@@ -746,7 +746,7 @@ static void test_bands(const vmafgpu__cpu_functions *level) {
 
 enum { GUARD_BYTES = 64, LINE_BYTES = 8 * 1024 };
 
-/* A line between guards. A function must write `length` elements, and can also write up to the next multiple of
+/* A line between guards. A function must write `length` elements, and may write more, up to the next multiple of
  * VMAFGPU__CHUNK. */
 typedef struct line {
     unsigned char bytes[GUARD_BYTES + LINE_BYTES + GUARD_BYTES];
@@ -820,7 +820,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     }
     f->flat_row(a, b, w, (uint8_t *)line_clear(&got));
     plain->flat_row(a, b, w, (uint8_t *)line_clear(&expected));
-    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* including the zeros behind the row */
+    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* including the zeros after the row */
     BENCH(level, "cambi flat_row", w, f->flat_row(a, b, w, marks));
     memcpy(line_clear(&got), bytes[0], (size_t)w);
     memcpy(line_clear(&expected), bytes[0], (size_t)w);
@@ -870,7 +870,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
         variant.bins = 1 + (int)(random_bits() % 600);
         f->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&got));
         plain->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&expected));
-        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* including the padding behind the row */
+        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* including the padding after the row */
         if (base == 0)
             BENCH(level, "cambi code_row", w, f->code_row(&variant, a, bytes[0], w, out));
     }
@@ -980,7 +980,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         f->multiply(&a, first, rows, WIDE, w, out[0]);
         plain->multiply(&a, first, rows, WIDE, w, out[1]);
         for (int r = 0; r < SIDE; r++) {
-            const int end = (int)vmafgpu__padded(w); /* the columns from here on are not written */
+            const int end = (int)vmafgpu__padded(w); /* columns >= end are not written */
             CHECK(memcmp(out[0] + r * WIDE, out[1] + r * WIDE, sizeof(float) * (size_t)w) == 0);
             CHECK(memcmp(out[0] + r * WIDE + end, out[1] + r * WIDE + end, sizeof(float) * (size_t)(WIDE - end)) == 0);
         }
@@ -1139,7 +1139,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_rows_of(got, expected, 2, w);
 }
 
-/* Compares sums of rows with their formulas. Kind 1 has the largest differences. */
+/* Compares sums of rows with their formulas. Rows of kind 1 have the largest differences. */
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
     static uint16_t words[2][WIDEST];
@@ -1228,7 +1228,7 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
 }
 
 /* Compares CAMBI. Kinds of pictures: 0 steps, 1 a gradient with little noise, 2 patches of two values, 3 uniform, 4
- * small patches with large steps and a few other samples, whose c-values have many more fractional bits. */
+ * small patches with large steps and a few different samples, so that c-values have many more fractional bits. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = { "cambi", options };
     vmafgpu_config config;
@@ -1297,7 +1297,7 @@ static void test_banding(void) {
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
-    /* libvmaf rounds this sum in its own order of additions. */
+    /* In this case the sum is rounded, so it must be added in the same order as in libvmaf. */
     check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
     check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");

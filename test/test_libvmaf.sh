@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the library libvmaf: exported symbols, struct layouts, values, errors and reports of a client program compared
+# Tests our libvmaf library: exported symbols, struct layouts, values, errors and reports of a client program compared
 # with those of libvmaf, failing allocations, threads, frames in CUDA memory (on a simulated GPU), and
 # `make install-libvmaf`.
 #
@@ -86,7 +86,7 @@ fi
 
 # ---- installation, and the shared library ----
 
-# A build folder as after `make blobs`. If no kernels were built, empty files replace them.
+# A build folder like that after `make blobs`. If no kernels were built, empty files replace them.
 kernels='vmafgpu_kernels.amd vmafgpu_kernels.nvidia'
 mkdir -p "$work/built"
 cp -pP "$build"/libvmaf.* "$work/built"
@@ -112,8 +112,8 @@ check 'make uninstall-libvmaf' [ $? -eq 0 ]
 check 'make uninstall-libvmaf leaves no files' \
     [ -z "$(find "$work/gone" ! -type d -o -name 'libvmaf*' -o -name 'vmafgpu*')" ]
 
-# CFLAGS are also used for linking, as -flto requires. If the library is not installed in PREFIX/lib, the folder of the
-# kernels is compiled in.
+# CFLAGS are also used for linking, which -flto requires. If the library is not installed in PREFIX/lib, the folder of
+# the kernels is compiled in.
 "$MAKE" -n -W "$work/built/libvmaf.o" "$work/built/libvmaf.so.3" BUILD="$work/built" CC="$CC" CFLAGS='-O1 -fno-such' \
     > "$work/log" 2>&1
 check 'CFLAGS when the shared library is linked' grep -q -- '-shared -O1 -fno-such ' "$work/log"
@@ -182,7 +182,8 @@ else
     skip 'libvmaf 3.2 with headers is not installed (set LIBVMAF to its prefix)'
 fi
 
-# ---- frames in CUDA memory; the kernels are beside the library, then in the folder in which they are installed ----
+# ---- frames in CUDA memory; the kernels are first next to the library, then in the folder where they are installed
+# ----
 
 if [ -f "$build/test/libsimulated_cuda32.so" ]; then
     cp "$work/prefix/lib/libvmaf.so.3" "$work/lib/"

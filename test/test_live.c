@@ -1,4 +1,4 @@
-/* config.live: the score of a pair is available after its push. Also tests vmafgpu_try_push() and maps. */
+/* Tests config.live, with which the score of a pair is available after its push, vmafgpu_try_push(), and maps. */
 #include "scoring.h"
 
 static vmafgpu_feature_config feature(const char *name, const char *options) {
@@ -8,7 +8,7 @@ static vmafgpu_feature_config feature(const char *name, const char *options) {
     return f;
 }
 
-/* Options with all kinds of dependencies on earlier and later frames. speed_temporal depends on earlier frames only. */
+/* Options with all kinds of dependencies on earlier and later frames. speed_temporal depends only on earlier frames. */
 static const struct {
     const char *name, *options;
 } cases[] = {
@@ -66,7 +66,7 @@ static void test_scores(void) {
     }
 }
 
-/* Preceding frames affect the scores and following frames do not. Also tests subsampling and single pairs. */
+/* Preceding frames affect the scores, following frames do not. Also tests subsampling and single pairs. */
 static void test_segments(void) {
     enum { FRAMES = 6 };
     film f = film_make("texture+mix", 48, 40, 8, FRAMES, 11);
@@ -104,7 +104,7 @@ static void test_segments(void) {
     film_free(&f);
 }
 
-/* The CPU has no queue, so vmafgpu_try_push() works like vmafgpu_push() and refuses the same pairs. */
+/* On the CPU there is no queue, so vmafgpu_try_push() works like vmafgpu_push() and rejects the same pairs. */
 static void test_try_push(void) {
     enum { FRAMES = 70 };
     film f = film_make("texture+mix", 33, 35, 8, 4, 12);
@@ -135,7 +135,7 @@ static void test_try_push(void) {
     film_free(&f);
 }
 
-/* A requested map has the values that vmafgpu_edit_blocks() returns for the pair. */
+/* A requested map contains the values that vmafgpu_edit_blocks() returns for the same pair. */
 static void test_maps(void) {
     static const struct {
         const char *what;
@@ -217,7 +217,7 @@ static void test_maps(void) {
 }
 
 typedef struct pool {
-    int calls, left_out; /* left_out: the call that runs no tasks */
+    int calls, left_out; /* left_out: index of the call that runs no tasks */
 } pool;
 
 static void run_tasks(void *user, int count, void (*task)(void *arg, int index), void *arg) {
@@ -227,7 +227,7 @@ static void run_tasks(void *user, int count, void (*task)(void *arg, int index),
     p->calls++;
 }
 
-/* config.parallel_for runs no tasks in one of its calls. If this was a call for the map, the map is still complete;
+/* In one of its calls, config.parallel_for runs no tasks. If this call was for the map, the map is still complete;
  * otherwise the push fails. */
 static void test_map_parallel_for(void) {
     film f = film_make("texture+mix", 96, 88, 8, 1, 3);

@@ -1,20 +1,20 @@
-/* The caller's allocator. Each allocation can fail. The call must then return an error, and no memory may leak. The
- * context can still be used or closed, and the scores are correct if the same pair is pushed again. */
+/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. The
+ * context can still be used or closed, and if the same pair is pushed again, the scores must be correct. */
 #include "scoring.h"
 
-/* An allocator that fills memory with a pattern, guards its end, counts, and fails on demand. */
+/* An allocator that fills memory with a pattern, guards its end, counts allocations, and fails on demand. */
 typedef struct ledger {
     long live, total;
     size_t bytes;
-    long fail_at; /* number of allocations until one fails; negative if none fails */
-    int fail_all; /* all later allocations fail, too */
+    long fail_at; /* number of allocations before one fails; negative if none fails */
+    int fail_all; /* all later allocations fail too */
     long damaged;
 } ledger;
 
 typedef struct block {
     union {
         size_t size;
-        long double align; /* aligns the memory behind the block for any type */
+        long double align; /* aligns the memory after this struct for any type */
         long double space[2];
     } u;
 } block;
@@ -74,7 +74,7 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-/* Opens a context while the n-th allocation fails, or all from the n-th on, for each n until opening succeeds. */
+/* Opens a context while the n-th allocation fails, or all from the n-th on; for each n until opening succeeds. */
 static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int all = 0; all <= 1; all++) {
@@ -226,7 +226,7 @@ static void test_push(void) {
     film_free(&f);
 }
 
-/* All features: each allocation of open fails, and then each allocation of a push, if there are any. */
+/* With all features, makes each allocation in vmafgpu_open() fail, then each allocation in a push, if there are any. */
 static void test_everything(void) {
     film f = film_make_colour("texture+mix", 217, 177, 8, 444, 3, 1);
     vmafgpu_config config = film_config(&f);
@@ -294,7 +294,7 @@ static void test_fixed_memory(void) {
     film_free(&f);
 }
 
-/* Threads need little memory: a 4K context with up to 256 threads needs less than 100 MB together with two frames. */
+/* Threads need little memory: a 4K context with up to 256 threads and two frames needs less than 100 MB in total. */
 static void test_threads(void) {
     static const unsigned masks[] = { 0, 16, 255 };
     const size_t two_frames = (size_t)2 * 3840 * 2160 * 2;

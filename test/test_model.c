@@ -1,10 +1,10 @@
-/* Models from JSON: parsing, errors, the built-in models against their files, and predictions against a simple
- * implementation. */
+/* Tests models in JSON: parsing, errors, the built-in models compared with their files, and predictions compared with a
+ * simple implementation. */
 #include <locale.h>
 #include <math.h>
 #include "scoring.h"
 
-/* A small model that uses all fields. %s is the place of a transform. */
+/* A small model that uses all fields. %s is replaced by a transform. */
 /* clang-format off */
 static const char whole_text[] =
     "{\"param_dict\": {\"C\": 4.0, \"nested\": [1, [2, {\"a\": null}], true, false, \"\\u0041\\n\\\"\"]},\n"
@@ -202,11 +202,11 @@ static void test_fields(void) {
 
 /* ---- refusals ---- */
 
-/* Checks that a text is refused, with `words` in the message. It must not crash or read outside of the text. */
+/* Checks that a text is rejected with `words` in the message, without a crash and without reads outside the text. */
 static void refuse(const char *text, size_t size, const char *what, const char *words) {
     vmafgpu_model *model = (vmafgpu_model *)&test_failed; /* must be overwritten */
     char error[256] = "";
-    char *exact = (char *)malloc(size + 1); /* so that sanitizers detect reads behind its end */
+    char *exact = (char *)malloc(size + 1); /* so that sanitizers detect reads beyond its end */
     vmafgpu_result result;
     test_need(exact != NULL, "memory");
     exact = (char *)realloc(exact, size ? size : 1);
@@ -223,7 +223,7 @@ static void refuse(const char *text, size_t size, const char *what, const char *
     free(exact);
 }
 
-/* Checks that the model is refused if a piece of its text is replaced. */
+/* Checks that the model is rejected if a piece of its text is replaced. */
 static void refuse_with(const char *piece, const char *instead, const char *words) {
     static char text[8192];
     char what[256];
@@ -305,7 +305,7 @@ static void test_refusals(void) {
         refuse_with(changes[i][0], changes[i][1], "");
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         refuse_with(named[i][0], named[i][1], named[i][2]);
-    /* Every text that lacks more than the last brace and line end is refused. */
+    /* Every text from which more than the last brace and line end is missing is rejected. */
     for (size_t n = 0; n + 2 < size; n++) {
         char what[64];
         snprintf(what, sizeof what, "cut after %d bytes", (int)n);
@@ -325,8 +325,8 @@ static void test_refusals(void) {
     refuse("\0\0\0\0", 4, "zeros", "");
 }
 
-/* Editors may change a model without effect: a byte order mark, line ends \r\n in the text of the SVM and around it,
- * and empty lines. */
+/* These changes, which editors make, must not affect a model: a byte order mark, line ends \r\n in the text of the SVM
+ * and around it, and empty lines. */
 static void test_editors(void) {
     static const struct {
         const char *what, *begin, *piece, *instead;
@@ -362,7 +362,7 @@ static void test_editors(void) {
     refuse("\xef\xbb", 2, "half a byte order mark", "");
 }
 
-/* Error messages in small buffers and without a buffer, and missing arguments. */
+/* Tests error messages in small buffers and without a buffer, and missing arguments. */
 static void test_arguments(void) {
     const char *text = model_text("");
     vmafgpu_model *model = NULL;
@@ -377,7 +377,8 @@ static void test_arguments(void) {
     CHECK_INT(vmafgpu_model_parse(&model, "mine", NULL, 5, NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
 }
 
-/* Random bytes are changed. The text is refused or parsed without a crash. A parsed model can be opened or is refused.
+/* Changes random bytes. The parser must reject or accept the text without a crash. If it accepts the text,
+ * vmafgpu_open() may accept or reject the model.
  */
 static void test_mutations(void) {
     const char *good = model_text(transforms[8].text);

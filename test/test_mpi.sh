@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs examples/tool/mpi/cluster_mpi.c with 1, 2, 4 and 7 ranks. The reports must equal those of a single process. If a
-# rank fails, a message names it and another rank scores its segments. If a rank is killed, a message lists the missing
-# reports. Skipped if there is no MPI.
+# rank fails, a message must name it and another rank must score its segments. If a rank is killed, a message must list
+# the missing reports. Skipped if there is no MPI.
 #
 #     test/test_mpi.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -74,7 +74,7 @@ mask many.json > got
 check 'many rows: report' cmp -s many_expected got
 check 'many rows: no segment failed' [ "$(grep -c 'segment' err)" -eq 0 ]
 
-# A rank that cannot find a video: a message names it, and other ranks score its segments.
+# A rank cannot find a video: a message names the rank, and other ranks score its segments.
 mkdir -p elsewhere
 cp ref.y4m elsewhere/
 cat > lame.sh << LAME
@@ -90,7 +90,7 @@ mask one.json two.xml both1.csv both2.csv > got
 check 'failing rank: reports' cmp -s expected got
 check 'failing rank: message' \
     grep -Eq '^vmafgpu: rank 1 \(.*\) failed at segment [1-6] of 6 of job [1-3]; the segment is assigned again$' err
-# No rank can score a segment: a message names the job, and the other job is done.
+# No rank can score a segment: a message names the job, and the other job is completed.
 printf '%s\n' '-r ref.y4m -d one.y4m --json -o one.json --precision max' '-r ref.y4m -d none.y4m -o none.xml' > bad.txt
 rm -f one.json
 timeout 120 mpirun -n 2 "$build/cluster_mpi" bad.txt --segments 2 > out 2> err

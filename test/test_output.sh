@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares the reports of the tool byte for byte with reports of libvmaf in test/golden/outputs. Only the version and
+# Compares the reports of the tool, byte for byte, with the libvmaf reports in test/golden/outputs. Only the version and
 # the frames per second are masked. Golden reports with float_adm were made on an AMD processor.
 #
 #     test/test_output.sh BUILD                  compares the reports of BUILD/vmafgpu

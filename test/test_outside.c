@@ -1,5 +1,5 @@
-/* Functions for programs that manage features, models and frames themselves: values of frames without a score,
- * predictions from imported values, models that are released early, disable_transform, and config.on_reusable. */
+/* Tests functions for programs that manage features, models and frames themselves: values of frames without a score,
+ * predictions from imported values, models that are freed early, disable_transform, and config.on_reusable. */
 #include <math.h>
 #include "scoring.h"
 
@@ -114,7 +114,7 @@ static void test_prediction(const film *f) {
             CHECK_BITS(again.values[c], score.values[c]);
         }
     }
-    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK); /* also in a context with pictures */
+    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK); /* works in a context with pictures too */
     CHECK_BITS(again.score, score.score);
     CHECK_INT(vmafgpu_score_count(v), FRAMES);
     CHECK_INT(vmafgpu_predict(other, NULL, &again), VMAFGPU_ERROR_ARGUMENT);

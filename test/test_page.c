@@ -1,5 +1,5 @@
-/* The parts of --html: pooled values, hashes, shots, plots, and a page with a million frames. test_html.sh opens this
- * page in a browser.
+/* Tests the parts of --html: pooled values, hashes, shots, plots, and a page with a million frames. test_html.sh opens
+ * this page in a browser.
  *
  *     test_page [FILE]        writes the page to FILE
  */
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Pooled values must have the bits of the library. */
+/* Pooled values must equal those of the library, bit for bit. */
 static void test_pooling(void) {
     enum { WIDTH = 64, HEIGHT = 48, FRAMES = 9 };
     static uint16_t samples[WIDTH * HEIGHT];

@@ -1,6 +1,6 @@
-/* Frames in RGB. Compares the conversion with exact rational arithmetic, for all 8-bit colours, chroma sitings and
- * half floats, and the scores with those of converted planes. Also tests errors, and reads outside of the pixels. The
- * test calls private functions, so it contains an implementation.
+/* Tests RGB frames. Compares the conversion with exact rational arithmetic, for all 8-bit colours, chroma sitings and
+ * half floats, and compares the scores with those of converted planes. Also tests errors, and that nothing outside the
+ * pixels is read. The test calls private functions, so it contains an implementation.
  *
  *     test_pixels [bench]      `bench` only measures how long the conversion of a 4K frame takes
  */
@@ -56,7 +56,7 @@ static const uint64_t cube_sums[3][2][2][3] = {
 #include "golden/pixels_cube.h"
 };
 
-/* Compares every `step`-th colour of a shuffled cube. */
+/* Compares every `step`-th colour of the colour cube, in shuffled order. */
 static void test_cube(void) {
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
                                                      vmafgpu__choose_level(24) };
@@ -115,7 +115,7 @@ static void test_cube(void) {
     free(out);
 }
 
-/* Compares random colours in rows, as chroma that is not subsampled, on all instruction sets. */
+/* Compares rows of random colours, converted to chroma that is not subsampled, on all instruction sets. */
 static void test_chroma_levels(void) {
     static const vmafgpu__chroma_taps taps = { { 0, 1, 0 }, 1 };
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
@@ -137,7 +137,7 @@ static void test_chroma_levels(void) {
             c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
             for (int i = 0; i < 2; i++)
                 plane[i] = vmafgpu__plan_colour(&c, 1 + i, one, 1);
-            for (int i = 0; i < ROW; i++) { /* many with the smallest and largest codes */
+            for (int i = 0; i < ROW; i++) { /* many of the codes are the smallest or the largest */
                 const uint32_t m = mix((uint32_t)(round * ROW + i));
                 const uint32_t word =
                     i % 3 ? m : (i & 4 ? 0x3ffu : 0) | (i & 8 ? 0xffc00u : 0) | (i & 16 ? 0x3ff00000u : 0);
@@ -170,7 +170,7 @@ static void test_chroma_levels(void) {
     }
 }
 
-/* Compares all depths, codes of 8 and 10 bits and sums of weights, with random colours and with greys, whose exact
+/* Compares all depths, codes of 8 and 10 bits, and sums of weights, with random colours and with greys whose exact
  * values are close to a rounding boundary. */
 static void test_shifts(void) {
     static const int weights[] = { 1, 2, 4, 8, 16 };
@@ -272,7 +272,7 @@ static void test_halves(void) {
 
 /* ---- pictures ---- */
 
-/* A picture in RGB. Its memory has exactly the size that is needed, so sanitizers detect reads outside of it. */
+/* A picture in RGB. Its memory has exactly the required size, so sanitizers detect reads outside the picture. */
 typedef struct picture {
     int width, height, one;
     uint16_t *code[3];
@@ -285,7 +285,7 @@ static void picture_free(picture *p) {
     free(p->memory);
 }
 
-/* Makes a picture: noise if `rough`, else waves. `impairment` is the strength of a distortion, or 0. */
+/* Makes a picture: noise if `rough`, otherwise waves. `impairment` is the strength of a distortion, or 0. */
 static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, int width, int height, int margin,
                             int is_upside_down, int rough, int impairment, uint32_t seed) {
     static const int bytes_of[] = { 0, 4, 4, 3, 4, 8 };
@@ -317,7 +317,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
                     v = v > 0 ? v < 1 ? v : 1 : 0;
                 }
                 if (pixels == VMAFGPU_PIXELS_RGBA16F) {
-                    /* values from 0 to 1, or any half, also infinite, negative and NaN */
+                    /* values from 0 to 1, or any half, including infinity, negative values and NaN */
                     field[k] =
                         rough ? mix(noise + (uint32_t)k) & (noise % 16 ? 0x3fff : 0xffff) : (uint32_t)(0x3c00 * v);
                     p.code[k][y * width + x] = (uint16_t)code_of_half(transfer, field[k]);
@@ -347,7 +347,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
     return p;
 }
 
-/* Returns the exact sample of a plane, computed by the definition. */
+/* Returns the exact sample of a plane, computed from the definition. */
 static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, int x, int y) {
     const fraction f =
         fraction_of((int)c->colour.matrix - 1, c->colour.range == VMAFGPU_RANGE_FULL, c->bit_depth, plane);
@@ -500,7 +500,7 @@ static void test_planes(void) {
 
 enum { PAIRS = 3 };
 
-/* A clip of RGB frames, and the frames of the same planes. The last reference follows the clip. */
+/* A clip of RGB frames, and the same frames as planes. The last reference is the frame after the clip. */
 typedef struct pair_clip {
     picture pixels[PAIRS + 1][2];
     vmafgpu_frame planes[PAIRS + 1][2];
@@ -559,7 +559,7 @@ static void check_same(const scores *a, const scores *b) {
         CHECK_BITS(a->values[i], b->values[i]);
 }
 
-/* A clip in RGB, or with one side in YUV, has the scores of its planes. */
+/* A clip in RGB, or with one side in YUV, has the same scores as its planes. */
 static void test_scores(void) {
     static const struct {
         int reference, distorted, format;
@@ -593,7 +593,7 @@ static void test_scores(void) {
     }
 }
 
-/* Single pairs, candidates, vmafgpu_push_many(), preceding frames and edits. */
+/* Tests single pairs, candidates, vmafgpu_push_many(), preceding frames and edits. */
 static void test_other_calls(void) {
     static pair_clip clip;
     vmafgpu_config c = config_of(&formats[0], 1);
@@ -737,7 +737,7 @@ static void test_errors(void) {
     frame.memory = (vmafgpu_memory)(VMAFGPU_MEMORY_ARRAY + 1);
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "reference.memory is invalid (5)");
-    /* an acquired frame with pixels in RGB */
+    /* an acquired frame with RGB pixels */
     vmafgpu_frame lent[2];
     CHECK_INT(vmafgpu_acquire_pair(v, &lent[0], &lent[1]), VMAFGPU_OK);
     lent[0].pixels = VMAFGPU_PIXELS_RGBA8;
@@ -812,7 +812,7 @@ static void test_memory(void) {
         allocations_left = n;
         result = vmafgpu_open(&v, &c);
         has_message += v && strstr(vmafgpu_last_error(v), "colour tables: out of memory") != NULL;
-        if (result == VMAFGPU_OK) { /* later allocations are for scores only */
+        if (result == VMAFGPU_OK) { /* later allocations are only for scores */
             const size_t before = vmafgpu_host_memory(v);
             allocations_left = 64;
             CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][1].frame), VMAFGPU_OK);

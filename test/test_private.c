@@ -1,4 +1,4 @@
-/* Private functions. The test contains an implementation. */
+/* Tests private functions, so it contains an implementation. */
 #ifdef _WIN32
 #include <process.h>
 #else
@@ -34,8 +34,8 @@ static int scarce_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
 
-/* The table of logarithms of VIF contains 2048 * log2(m) for m = 32768..65535, computed in single precision. Compares
- * its checksum and some entries, among them the first one that differs in double precision. */
+/* The logarithm table of VIF contains 2048 * log2(m) for m = 32768..65535, computed in single precision. Compares the
+ * checksum of the table and some entries, including the first one that would differ in double precision. */
 static void test_log_table(void) {
     static uint16_t table[32768];
     uint64_t hash = 1469598103934665603u, sum = 0; /* FNV-1a with this initial value */
@@ -54,7 +54,8 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
-/* The reciprocals of CAMBI are decimal numbers with nine digits. 42 of them are not the nearest floats. */
+/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float is not the nearest one to
+ * the reciprocal. */
 static void test_reciprocals(void) {
     vmafgpu v;
     vmafgpu_config *c = &v.config;
@@ -79,7 +80,7 @@ static void test_reciprocals(void) {
     vmafgpu__give(&v, v.cambi);
 }
 
-/* The limits of the samples for which a difference of k codes is visible to CAMBI, at the default threshold. */
+/* Checks the limits up to which samples that differ by k codes are visible to CAMBI, at the default threshold. */
 static void test_visibility(void) {
     static const int limits[] = { 178, 305, 432, 559, 686, 813, 1023 };
     static const struct {
@@ -94,7 +95,7 @@ static void test_visibility(void) {
         CHECK_INT(vmafgpu__cambi_floor(floors[i].luminance, floors[i].is_pq), floors[i].floor);
 }
 
-/* Hashes the integer sums of films. They do not depend on the C library, so they are equal on all systems. */
+/* Hashes the integer sums of films. The sums do not depend on the C library, so they are the same on all systems. */
 static const vmafgpu__backend_table *collected_from;
 static uint64_t collected;
 
@@ -178,8 +179,8 @@ static double log2_error(double v) {
     return (double)fabsl(ldexpl((long double)got - exact, DBL_MANT_DIG - exponent));
 }
 
-/* The error is at most 0.51 units. The limit is 1.1 if long double is not more precise than double, as on some machines
- * and under valgrind. */
+/* The error is at most 0.51 units. The limit is 1.1 units if long double is not more precise than double, which is the
+ * case on some machines and under valgrind. */
 static void test_log2(void) {
     volatile long double next_to_one = 1 + ldexpl(1, -60);
     const double limit = next_to_one > 1 ? 0.51 : 1.1;
@@ -202,7 +203,7 @@ static void test_log2(void) {
     }
     for (int k = 0; k < 5; k++) {
         CHECK(most[k] <= limit);
-        CHECK(most[k] > 0.1); /* errors occur, so values have been compared */
+        CHECK(most[k] > 0.1); /* there are some errors, which shows that values were compared */
     }
     for (int i = -1074; i < 1024; i++)
         CHECK(vmafgpu__log2(ldexp(1, i), vmafgpu__log2_table) == i);
@@ -217,7 +218,7 @@ static void test_log2(void) {
 
 /* ---- VMAFGPU_DEBUG: calls on closed and invalid contexts ---- */
 
-/* An allocator that does not free memory, so that it can be read afterwards. */
+/* An allocator that does not free memory, so that the memory can still be read. */
 typedef struct hoard {
     void *kept[64];
     int count;
@@ -324,7 +325,7 @@ static int is_plain(uint32_t factor, int band, int32_t value) {
     return a.signal == b.signal && a.side == b.side && a.centre == b.centre && (int32_t)(a.side + a.centre) >= 0;
 }
 
-/* The bounds of ADM at scale 0 must equal the largest values that fulfil the definition. */
+/* The bounds of ADM at scale 0 must equal the largest values that satisfy the definition. */
 static void test_adm_bounds(void) {
     static const uint32_t factors[] = { 1,     2,     3,     1000,  8192,  11453, 16384,
                                         20000, 24576, 32768, 36453, 40000, 46822, 65536 };
@@ -411,8 +412,8 @@ static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
     }
 }
 
-/* Compares all covariances with libvmaf's loop. The larger the mean is compared with the noise, the more covariances
- * are computed in libvmaf's order. */
+/* Compares all covariances with libvmaf's loop. The larger the mean is relative to the noise, the more covariances are
+ * computed in libvmaf's order. */
 static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
     const int w = BLOCK * speed->variant->blocks_across - EDGE, h = BLOCK * speed->variant->blocks_down - EDGE;

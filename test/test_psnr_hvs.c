@@ -1,5 +1,6 @@
 /* Compares psnr_hvs with a second implementation that computes each block and each term separately: with several
- * threads and instruction sets, and with small, odd-sized and equal pictures. Also tests which settings are refused. */
+ * numbers of threads and several instruction sets, and with small, odd-sized and identical pictures. Also tests which
+ * settings are rejected. */
 #include "scoring.h"
 
 #include <math.h>
@@ -137,7 +138,7 @@ static int sample_of(const unsigned char *plane, int bytes, size_t at) {
     return bytes == 1 ? plane[at] : plane[2 * at] | plane[2 * at + 1] << 8;
 }
 
-/* Returns the mean of the terms of a plane. `w` and `h` are its size, `pitch` the samples from row to row. */
+/* Returns the mean of the terms of a plane. `w` and `h` are its size; `pitch` is the distance of rows in samples. */
 static double plane_mean(const unsigned char *const pair[2], int bytes, int depth, int w, int h, int pitch, int plane) {
     float csf[8][8], mask[8][8], sum = 0;
     const int peak = (1 << depth) - 1;
@@ -248,7 +249,7 @@ static void test_pictures(void) {
     compare("texture+same", 100, 80, 8, 420);
     compare("black+same", 64, 64, 8, 420);
     compare("flat+grain", 96, 96, 8, 420);
-    /* pictures with one luma block, and with no chroma block */
+    /* pictures with one luma block and no chroma block */
     compare("texture+mix", 16, 16, 8, 420);
     compare("texture+mix", 18, 22, 8, 422);
     compare("texture+mix", 23, 17, 10, 444);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Tests sums over warps and blocks with values that carry, and a sum in a fixed order, for 32 and 64 lanes. Also runs
-# the test program with copies of the kernels that contain typical errors of such sums. It must find each of them.
+# Tests sums over warps and blocks, with values that cause carries, and a sum in a fixed order, for 32 and 64 lanes.
+# Also runs the test program with copies of the kernels that contain typical errors in such sums. The program must find
+# each error.
 #
 #     test/test_reductions.sh BUILD         CXX names the compiler
 work=$1/test/reductions

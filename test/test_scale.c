@@ -1,4 +1,4 @@
-/* Scaling, which has the same results on all machines, and parsing of --crop and --from. */
+/* Tests scaling, whose results must be the same on all machines, and the parsing of --crop and --from. */
 #include "../examples/tool/cut.h"
 #include "../examples/tool/scale.h"
 #include "clip.h"
@@ -36,7 +36,8 @@ static uint32_t scaled_sum(scale_kernel kernel, int from_width, int from_height,
     return sum;
 }
 
-/* All weights of a sample add up to 2^14, so a uniform plane stays uniform at any size. The weights are symmetric. */
+/* The weights for each sample add up to 2^14, so that a uniform plane stays uniform at any size. The weights are
+ * symmetric. */
 static void test_weights(void) {
     static const int sizes[][2] = { { 16, 16 }, { 16, 400 },  { 400, 16 },  { 33, 70 },
                                     { 70, 33 }, { 17, 1000 }, { 1000, 999 } };

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Compiles the C code in the documentation as C99 and as C++11 without a warning. The documentation is README.md, the
 # README.md of examples/ and its folders, the manual in vmafgpu.h, and the comment in model_embed.h. Code is the text
-# between ```c and ```, and in comments each paragraph whose lines are all indented. Also checks that the functions,
-# sections, files and tests that documents name exist.
+# between ```c and ```, and in comments each paragraph in which all lines are indented. Also checks that the functions,
+# sections, files and tests that are named in documents exist.
 #
 #     test/test_snippets.sh BUILD
 build=${1:-build}
@@ -12,7 +12,7 @@ work_folder snippets
 
 # ---- files and declarations that the snippets need ----
 
-# A private model, embedded as in README.md
+# A model file, embedded as in README.md
 cat > "$work/my_model.json" << 'MODEL'
 {"model_dict": {"model_type": "LIBSVMNUSVR", "norm_type": "linear_rescale",
  "feature_names": ["VMAF_integer_feature_adm2_score"], "slopes": [0.012, 2.8], "intercepts": [-0.309, -1.79],
@@ -77,7 +77,7 @@ indented() {
 }
 
 # program TEXT: prints a program with this code. Code that defines functions is not changed. Other code becomes the body
-# of a function, and its directives are placed before the function.
+# of a function, with its directives before the function.
 program() {
     echo '#include "yours.h"'
     if grep -q '^[a-z].*) {$' "$1" && ! grep -Eq '^(if|for|while) ' "$1"; then
@@ -100,7 +100,7 @@ for name in README.md.1 examples.README.md.5 vmafgpu.h.15; do
     check "snippets: $name" [ -f "$work/$name.text" ]
 done
 
-# Each task of the manual has a caption and code: the paragraph after that with the caption is indented.
+# Each task of the manual has a caption and code: the paragraph after the caption is indented.
 awk '
     /^ \* ==== TASKS/     { on = 1 }
     /^ \* ==== REFERENCE/ { on = 0 }
@@ -161,7 +161,7 @@ for name in init model_load model_load_from_path model_collection_load model_col
     check "manual: vmaf_$name of libvmaf" grep -qE "^ \*   vmaf_$name( |\$)" vmafgpu.h
 done
 
-# Links of documents lead to existing files.
+# Links in documents lead to existing files.
 for file in $documents CHANGELOG.md CONTRIBUTING.md SECURITY.md; do
     grep -oE '\]\([^)#:]+\)' "$file" | sed 's/^](//; s/)$//' | sort -u > "$work/links"
     while read -r link; do

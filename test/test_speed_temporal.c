@@ -1,5 +1,5 @@
-/* speed_temporal: sizes, options, settings that must be refused, and that each pair is compared with the pair before
- * it, whichever function pushed them. (test_features.c compares the feature with libvmaf.) */
+/* Tests speed_temporal: sizes, options, and settings that must be rejected. Also tests that each pair is compared with
+ * the pair before it, whichever functions pushed the two. (test_features.c compares speed_temporal with libvmaf.) */
 #include "scoring.h"
 
 static vmafgpu_feature_config feature = { "speed_temporal", NULL };
@@ -76,7 +76,7 @@ static void test_order(int depth) {
     check_same_scores(&some, &all);
     scores_free(&some);
 
-    /* Two distorted frames together, the second one is the reference itself. */
+    /* Two distorted frames in one call; the second is the reference itself. */
     config.threads = 1;
     config.contexts_per_pass = 2;
     contexts[0] = open_checked(&config);
@@ -155,7 +155,7 @@ static void test_preceding(void) {
     film_free(&f);
 }
 
-/* Words at odd addresses, and samples in the high bits. */
+/* Tests words at odd addresses, and samples in the high bits. */
 static void test_layouts(void) {
     film f = film_make("texture+mix", 179, 163, 10, 3, 9);
     vmafgpu_config config = config_of(&f);

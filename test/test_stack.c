@@ -1,5 +1,6 @@
-/* Measures the stack use of calls and of tasks of config.parallel_for. Each runs on a thread whose stack is filled with
- * a known byte, and the bytes that change are counted. The limits are those of the manual for optimised builds. */
+/* Measures the stack use of calls, and of the tasks of config.parallel_for. Each runs on a thread whose stack is filled
+ * with a known byte, and the changed bytes are counted. The limits are those that the manual gives for optimised
+ * builds. */
 #if !defined(_WIN32)
 #define _DEFAULT_SOURCE
 #endif
@@ -36,7 +37,7 @@ enum {
 
 typedef struct painted {
     unsigned char *memory;
-    long overhead; /* bytes that a thread needs before it does anything */
+    long overhead; /* bytes that an idle thread needs */
 } painted;
 
 static void *do_nothing(void *user) {
@@ -202,7 +203,7 @@ static void test_calls(painted *stack) {
                                             "float_adm",    "float_ssim",   "float_ms_ssim",
                                             "float_motion", "float_ansnr",  NULL,
                                             "edits",        "RGB",          "v1" };
-    static const unsigned levels[] = { 0, 16, 255 }; /* all instruction sets, without AVX-512, plain C */
+    static const unsigned levels[] = { 0, 16, 255 }; /* all instruction sets; no AVX-512; plain C */
     tasks p;
     memset(&p, 0, sizeof p);
     p.stack = painted_make();
@@ -225,7 +226,7 @@ static void test_calls(painted *stack) {
             memset(&feature, 0, sizeof feature);
             memset(&model, 0, sizeof model);
             feature.name = name;
-            feature.options = is_cambi ? "topk=0.01" : NULL; /* uses the selection of values */
+            feature.options = is_cambi ? "topk=0.01" : NULL; /* makes CAMBI select values */
             model.version = "vmaf_v1.0.16_hfr_3d0h";
             c.edit = (unsigned char *)calloc(64 * 64, 2);
             c.blocks = (vmafgpu_block *)calloc((size_t)WIDTH * HEIGHT / 256, sizeof *c.blocks);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Interrupted runs that continue (--state), and clips that are scored in segments (--segment, --join): the reports must
-# equal the report of a single run, byte for byte.
+# Tests interrupted runs that are continued (--state), and clips that are scored in segments (--segment, --join). The
+# reports must equal the report of a single uninterrupted run, byte for byte.
 #
-#     test/test_state.sh BUILD        with DEPTH=all 100 runs are killed
+#     test/test_state.sh BUILD        with DEPTH=all, 100 runs are killed
 build=${1:-build}
 . "$(dirname "$0")/check.sh"
 work_folder state
@@ -64,7 +64,7 @@ has() {
 for n in 1 2 3 7 30; do
     segments $n
 done
-# A report of a single frame has another order of columns.
+# In a report of a single frame, the columns are in a different order.
 segments 1 --frame_cnt 1 -n --feature motion --feature float_motion
 segments 4 -n --feature motion=motion_five_frame_window=true
 segments 5 -m version=vmaf_v0.6.1:motion.motion_moving_average=true --feature vif=debug=true
@@ -126,8 +126,8 @@ refused 'need files' -r "$r" -d - --segment 1/3 -o "$work/out.json" < "$work/one
 ! has psnr || refused 'need the whole clip' -r "$r" -d "$work/one.y4m" --feature psnr=enable_apsnr=true \
     --state "$work/apsnr"
 
-# A part with a header that states too many segments: the tool lists the missing segments without delay. gzip computes
-# the CRC-32 of the changed header.
+# A part whose header claims too many segments: the tool lists the missing segments without delay. gzip computes the
+# CRC-32 of the changed header.
 claims() { # SEGMENTS FROM TO
     head -n 1 "$2" | sed -e 's/,"[0-9a-f]*"\]$//' -e "s/\"segments\":[0-9]*/\"segments\":$1/" | tr -d '\n' > "$3.text"
     crc=$(gzip -c < "$3.text" | tail -c 8 | od -An -tx1 -N4 | awk '{ print $4 $3 $2 $1 }')

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Static linking: libvmaf.a with GPU kernels inside, its installation from a release, and programs that are fully
-# static, which must never look for a driver.
+# Tests static linking: libvmaf.a that contains GPU kernels, its installation from a release, and fully static programs,
+# which must never look for a driver.
 #
 #     test/test_static.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
@@ -13,7 +13,7 @@ work_folder static
 release=$work/release
 mkdir "$release" "$work/driver"
 
-# ---- programs: which kinds load a driver ----
+# ---- which kinds of programs load a driver ----
 
 # Loading this library ends the process.
 cat > "$work/driver.c" << 'DRIVER'
@@ -39,7 +39,7 @@ PROGRAM
 check 'the driver is compiled' [ $? -eq 0 ]
 cp "$work/driver/libcuda.so.1" "$work/driver/libamdhip64.so"
 
-# program NAME FLAGS...: links the program; succeeds if the toolchain can
+# program NAME FLAGS...: links the program; fails if the toolchain cannot link it
 program() {
     name=$1
     shift
@@ -47,7 +47,7 @@ program() {
         > "$work/$name.log" 2>&1
 }
 
-# ends NAME STATUS COMMAND...: runs the command with the driver; its output is in NAME.out
+# ends NAME STATUS COMMAND...: runs the command with the driver, and writes its output to NAME.out
 ends() {
     name=$1
     expected=$2
@@ -78,10 +78,10 @@ else
     done
 fi
 
-# ---- libvmaf.a of a release, with kernels inside ----
+# ---- libvmaf.a from a release, with kernels inside ----
 
 ln -s "$root/examples" "$root/models" "$root/vmafgpu.h" "$root/LICENSE" "$release/"
-makes() { # ARGUMENTS...: make in the release; the output is in make.log
+makes() { # ARGUMENTS...: runs make in the release, with its output in make.log
     "$MAKE" -C "$release" -f examples/package/Makefile CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD' "$@" \
         > "$work/make.log" 2>&1
 }
@@ -123,7 +123,7 @@ check 'nothing is compiled again' [ "$(grep -c -e ' -c -o ' "$work/make.log")" -
 makes -n libvmaf LIBRARIES=static
 check 'another EMBED compiles again' grep -q -e ' -c -o .*libvmaf.o' "$work/make.log"
 
-# Another libvmaf is neither overwritten nor removed.
+# A different libvmaf is neither overwritten nor removed.
 other=$work/other
 for file in lib/libvmaf.so.3 lib/libvmaf.a include/libvmaf/libvmaf.h; do
     mkdir -p "$other/lib" "$other/include/libvmaf"

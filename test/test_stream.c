@@ -1,5 +1,5 @@
-/* How scores are delivered: order and states, callback and polling, segments, single pairs, pooling, several models,
- * candidates, calls from callbacks, acquired pairs and tags. */
+/* Tests how scores are delivered: order and states, callbacks and polling, segments, single pairs, pooling, several
+ * models, candidates, calls from callbacks, acquired pairs, and tags. */
 #include <math.h>
 #include "scoring.h"
 
@@ -65,7 +65,7 @@ static void test_states(void) {
     CHECK_INT(vmafgpu_percentile(context, 0, (double)NAN, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(context, 0, 50, NULL), VMAFGPU_ERROR_ARGUMENT);
 
-    /* The same context scores the same clip again after a reset, in round 1 after an incomplete clip. */
+    /* After a reset, the context scores the clip again. In round 1, the reset interrupts a clip. */
     for (int round = 0; round < 2; round++) {
         scores again;
         snprintf(test_where, sizeof test_where, "reset %d", round);
@@ -99,7 +99,7 @@ static void test_states(void) {
     CHECK_INT(film_push(&f, context, 1), VMAFGPU_ERROR_STATE);
     vmafgpu_close(context);
 
-    /* Flushing a clip without frames succeeds, and there are no scores. */
+    /* Flushing a clip without frames succeeds and produces no scores. */
     snprintf(test_where, sizeof test_where, "empty clip");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -304,8 +304,8 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Scores frames first..end-1 of the film in a new context. Before and after them, pushes the neighbouring frames that
- * are needed and `more` additional ones. */
+/* Scores frames first..end-1 of the film in a new context. Before and after these, pushes as many neighbouring frames
+ * as are needed, and `more` additional ones. */
 static void score_segment(const film *f, const vmafgpu_config *config, const scores *whole, int first, int end,
                           int tails, int more) {
     vmafgpu *context = open_checked(config);
@@ -503,7 +503,7 @@ static void test_models(void) {
     }
     vmafgpu_close(together);
 
-    /* A model by pointer has the scores of the model by name. Without a model there is no score. */
+    /* A model by pointer has the same scores as a model by name. Without a model there is no score. */
     {
         vmafgpu_model_config by_pointer;
         vmafgpu_feature_config vif = feature("vif", NULL);
@@ -593,7 +593,7 @@ static void test_pooling(void) {
     film_free(&f);
 }
 
-/* Pools intervals of frames, with and without skipped frames. */
+/* Pools ranges of frames, with and without skipped frames. */
 static void test_pool_range(void) {
     film f = film_make("texture+mix", 48, 40, 8, 10, 7);
     for (int subsample = 1; subsample <= 4; subsample += 3) {
@@ -783,7 +783,7 @@ static void test_candidates(void) {
 
 /* ---- calls from callbacks ---- */
 
-/* The callbacks below call functions that must work and functions that must be refused. */
+/* The callbacks below call functions that must succeed and functions that must fail. */
 typedef struct visitor {
     vmafgpu *context;
     vmafgpu_frame frame;
@@ -882,7 +882,7 @@ static void test_calls_from_callbacks(void) {
         v.context = open_checked(&config);
         if (kind == 2) {
             CHECK_INT(vmafgpu_push(v.context, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
-            /* the message of the push, not of the calls from on_log */
+            /* the message is from the push, not from the calls in on_log */
             CHECK_HAS(vmafgpu_last_error(v.context), "reference is NULL");
         }
         for (int i = 0; i < f.clip.frames; i++)
@@ -992,7 +992,7 @@ static void check_tag(void *user, const vmafgpu_score *score) {
     tags_delivered++;
 }
 
-/* Each score has the tag of its pair, with all ways of delivery. */
+/* Each score has the tag of its pair, however it is delivered. */
 static void test_tags_of_clips(film *f) {
     for (int variant = 0; variant < 16; variant++) {
         const int discards = variant & 1, calls_back = variant & 2, subsample = variant & 4 ? 3 : 1, live = variant & 8;
@@ -1058,7 +1058,7 @@ static void test_tags(void) {
     }
     CHECK_INT(vmafgpu_edit_begin(contexts[0], &reference, NULL, NULL, NULL, scores), VMAFGPU_OK);
     CHECK(scores[0].tag == 0);
-    /* A push fails in one context. The other contexts accept the pair, and `results` contains the result of each. */
+    /* A push fails in one context. The other contexts accept the pair, and `results` has one result per context. */
     CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_OK);
     for (int i = 0; i < 3; i++)
         CHECK_INT(results[i], VMAFGPU_OK);

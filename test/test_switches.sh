@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tests the switches VMAFGPU_NO_* that leave features out, alone and together. Such builds must compile without a
-# warning and compute the same values of the other features on the CPU and on the simulated GPU. They must reject the
-# missing features with a message that names them. Also tests optimised builds with compiler flags that must not change
-# a score, and that VMAFGPU__COLD and VMAFGPU__COLD_END are paired.
+# Tests the switches VMAFGPU_NO_*, which exclude features, alone and in combination. Such builds must compile without a
+# warning, and compute the same values for all other features on the CPU and on the simulated GPU. They must reject the
+# excluded features with a message that names the feature. Also tests optimised builds with compiler flags that must not
+# change a score, and that VMAFGPU__COLD and VMAFGPU__COLD_END are paired.
 #
 #     test/test_switches.sh BUILD
 #
@@ -29,7 +29,7 @@ check() {
     fi
 }
 
-# feature_of SWITCH: prints the name of the feature, or of one of the features, that a switch leaves out
+# feature_of SWITCH: prints the name of the feature, or of one of the features, that a switch excludes
 feature_of() {
     case $1 in
     SPEED) echo speed_chroma ;;
@@ -44,7 +44,7 @@ needs() {
     vmaf_v1*) echo ADM MOTION CAMBI SPEED MODELS ;;
     edits) echo ADM VIF MOTION EDITS MODELS ;;
     pixels) echo ADM VIF MOTION RGB MODELS ;;
-    overlay) echo ADM VIF MOTION MODELS ;; # options of missing features are ignored
+    overlay) echo ADM VIF MOTION MODELS ;; # options of excluded features are ignored
     speed_chroma | speed_temporal) echo SPEED ;;
     psnr_hvs) echo PSNR_HVS ;;
     float_ssim | float_ms_ssim) echo SSIM ;;
@@ -67,7 +67,7 @@ compare() {
         done
         if [ "$what" = nothing ]; then
             for switch in "$@"; do
-                # These switches are not about features.
+                # These switches do not exclude features.
                 case $switch in SIMD | THREADS | JSON | MODELS | GPU) continue ;; esac
                 case $line in *"; use "*" $(feature_of "$switch"),"*) false ;; esac
                 check "$name, $backend: $line" $?
@@ -79,7 +79,7 @@ compare() {
             named=1
             for switch in $by; do
                 case $line in *" not part of this build ("*"VMAFGPU_NO_$switch)"*) named=0 ;; esac
-                # Without built-in models, the message is that for an unknown model.
+                # Without built-in models, the message is the same as for an unknown model.
                 case $switch in MODELS) named=0 ;; esac
             done
             check "$name, $backend: $line" $named
@@ -130,8 +130,8 @@ for set in $sets; do
     done
 done
 printf '#define VMAFGPU_IMPLEMENTATION\n#include "%s/vmafgpu.h"\n' "$(pwd)" > "$work/only.c"
-# Builds without vector code, without GPUs, and with other compilers must not cause warnings either. GCC has more
-# warnings when it compiles than with -fsyntax-only, and has compiled all sets above.
+# Builds without vector code, without GPUs, and with other compilers must not cause warnings either. GCC reports more
+# warnings when it compiles than with -fsyntax-only, and it has compiled all sets above.
 for set in $sets; do
     flags=$(echo "+$set" | sed 's/+/ -DVMAFGPU_NO_/g')
     for command in 'clang -fsyntax-only' 'clang -fsyntax-only -DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU' \
@@ -172,7 +172,7 @@ for compiler in $compilers; do
         optimised "$compiler-unsafe" "$compiler -std=gnu11 -O1 -funsafe-math-optimizations" $few VIF FLOAT JSON
     [ "$DEPTH" = all ] || continue
     for flag in -funsafe-math-optimizations -freciprocal-math -fassociative-math; do
-        # GCC only accepts -fassociative-math together with these two flags.
+        # GCC accepts -fassociative-math only together with these two flags.
         optimised "$compiler$flag" "$compiler -std=gnu11 -O2 $flag -fno-signed-zeros -fno-trapping-math" GPU
     done
     for switch in GPU JSON MODELS THREADS SIMD ADM VIF MOTION CAMBI SPEED PSNR SSIM FLOAT PSNR_HVS CIEDE EDITS RGB; do

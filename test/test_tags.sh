@@ -1,8 +1,8 @@
 #!/bin/sh
-# `make tags` must find every function of vmafgpu.h and of the kernels with its line, also functions after macros such
-# as VMAFGPU__FN and GPU_KERNEL, and in all branches of #if. This script compares the tags with three lists that do not
-# come from ctags: definitions that a simple search finds, the symbols of the compiled library, and the kernels in the
-# output of the preprocessor.
+# Tests that `make tags` finds every function of vmafgpu.h and of the kernels with its line, including functions after
+# macros such as VMAFGPU__FN and GPU_KERNEL, and functions in all branches of #if. This script compares the tags with
+# three lists that do not come from ctags: definitions that a simple search finds, the symbols of the compiled library,
+# and the kernels in the output of the preprocessor.
 #
 #     test/test_tags.sh BUILD
 build=${1:-build}
@@ -26,7 +26,7 @@ definitions() {
                 match(head, /[A-Za-z_0-9]+/)
                 return substr(head, RSTART, RLENGTH)
             }
-            gsub(/[A-Z][A-Z_0-9]*\([^()]*\)/, "", head)   # macros in front of the name
+            gsub(/[A-Z][A-Z_0-9]*\([^()]*\)/, "", head)   # macros before the name
             if (!match(head, /[A-Za-z_0-9]+\(/))
                 return ""
             return substr(head, RSTART, RLENGTH - 1)
@@ -53,7 +53,7 @@ definitions() {
         }' "$1" | LC_ALL=C sort -u
 }
 
-# tagged TAGS FILE: prints "NAME LINE" for each function of FILE in a file of tags
+# tagged TAGS FILE: prints "NAME LINE" for each function of FILE in a tags file
 tagged() {
     awk -F '\t' -v file="$2" '$2 == file && $4 == "f" { sub(/^line:/, "", $5); print $1, $5 }' "$1" | LC_ALL=C sort -u
 }
@@ -74,7 +74,7 @@ for file in $header $kernels vmafgpu_kernels.hip; do
     definitions $file > "$work/$file.defined"
 done
 
-# Compilers rename parts and copies of functions (name.part.0). Names that macros compose are not in the source.
+# Compilers rename parts and copies of functions (name.part.0). Names composed by macros are not in the source.
 symbols=
 if command -v nm > /dev/null && nm "$build/vmafgpu.o" > "$work/nm" 2> /dev/null; then
     grep -oE '[A-Za-z_][A-Za-z_0-9]*\(' $header | tr -d "(" | LC_ALL=C sort -u > "$work/words"
@@ -110,7 +110,7 @@ for ctags in ctags ctags-universal ctags-exuberant; do
     [ -z "$symbols" ] || all_tagged "$ctags: symbols of vmafgpu.o" 100 "$work/symbols" "$work/$header.names"
     all_tagged "$ctags: all kernels" 120 "$work/kernels" "$work/$kernels.names"
 
-    # The comparison can fail: without the options in the dot files, functions are missing.
+    # Shows that the comparison can fail: without the options in the dot files, functions are missing.
     $ctags --options=NONE --fields=+n -f "$work/bare" $header $kernels > "$work/log" 2>&1
     tagged "$work/bare" $kernels > "$work/bare.tagged"
     LC_ALL=C comm -23 "$work/$kernels.defined" "$work/bare.tagged" > "$work/missing"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Output for people and programs: --progress, tables, --version and completions. The manual page must describe the same
-# options as --help.
+# Tests output for people and programs: --progress, tables, --version and completions. The manual page must describe the
+# same options as --help.
 #
 #     test/test_terminal.sh BUILD
 build=${1:-build}
@@ -106,7 +106,7 @@ fi
 if command -v zsh > /dev/null; then
     check 'zsh: syntax' zsh -n examples/tool/_vmafgpu
 fi
-# The completions only offer options of the tool.
+# The completions contain only options of the tool.
 for file in examples/tool/vmafgpu.bash examples/tool/_vmafgpu; do
     for option in $(grep -oE -- '--[a-z_]+\)' $file | tr -d ')'); do
         check "$file: $option" grep -q -e "$option " "$work/help"

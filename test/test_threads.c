@@ -1,6 +1,6 @@
-/* Threads within a frame: the scores must not depend on which thread computes which piece and when. Also two contexts
- * on two threads, which share nothing, and calls on one context from two threads. The test is most useful with the
- * thread sanitizer, which detects reads of rows that are not complete. */
+/* Tests several threads per frame: the scores must not depend on which thread computes which piece, and when. Also
+ * tests two contexts on two threads, which share nothing, and calls to one context from two threads. The test is most
+ * useful with the thread sanitizer, which detects reads of incomplete rows. */
 #include <pthread.h>
 #include "scoring.h"
 
@@ -13,7 +13,7 @@ typedef struct worker {
     int ok;
 } worker;
 
-/* Scores the film several times. Makes no checks, because their counters are not thread-safe. */
+/* Scores the film several times. Does not call CHECK(), because its counters are not thread-safe. */
 static void *work(void *user) {
     worker *w = (worker *)user;
     w->ok = 1;
@@ -45,8 +45,8 @@ static void *work(void *user) {
 
 /* ---- one frame, many pieces ---- */
 
-/* Versions of config.parallel_for. If tasks run one after another, the first one computes all pieces, each as soon as
- * its input is complete. A piece that is computed too early would read the previous frame. */
+/* Versions of config.parallel_for. If the tasks run one after another, the first task computes all pieces, each as soon
+ * as its input is complete. A piece that is computed too early would read data of the previous frame. */
 static void forwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i < count; i++)
@@ -147,7 +147,7 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
-/* With more threads than share a cache, the strips of the vector code are narrower. */
+/* If there are more threads than share a cache, the strips of the vector code are narrower. */
 static void test_strips(int depth) {
     film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
     for (unsigned mask = 0; mask <= 16; mask += 16) {
@@ -168,7 +168,7 @@ static void test_strips(int depth) {
 
 /* ---- one context, two threads ---- */
 
-/* A call on a context from another thread, made while the context runs the tasks of a frame. */
+/* A call to a context from another thread while the context runs the tasks of a frame. */
 typedef struct busy_call {
     vmafgpu *context;
     vmafgpu_frame frame;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Features of the tool that the vmaf tool of libvmaf lacks: pipes, more file formats, exact numbers, pooled values. Each
-# error must print one message and return a non-zero exit status.
+# Tests features of the tool that the vmaf tool of libvmaf lacks: pipes, more file formats, exact numbers, pooled
+# values. On each error, the tool must print one message and return a non-zero exit status.
 #
 #     test/test_tool.sh BUILD
 build=${1:-build}
@@ -28,8 +28,8 @@ same() {
     cmp -s "$work/$1" "$work/$2"
 }
 
-# refused WORDS ARGUMENTS...: checks that the exit status is 1 (sanitizers and valgrind return others) and that standard
-# error contains one message of the tool, with these words
+# refused WORDS ARGUMENTS...: checks that the exit status is 1 (sanitizers and valgrind return other values) and that
+# standard error contains one message of the tool, with these words
 refused() {
     words=$1
     shift
@@ -203,7 +203,7 @@ else
         [ "$(cat "$work/amd.csv" "$work/intel.csv" "$work/division.csv" | grep -c '^[012],')" -eq 9 ]
 fi
 
-# ---- unknown features and options are ignored with a warning, as in libvmaf; --strict refuses them ----
+# ---- unknown features and options are ignored with a warning, as in libvmaf; --strict rejects them ----
 
 score 420 ignored.csv -m version=vmaf_v0.6.1:float_banana.x=1:cambi.y=2:vif.z=3
 check 'ignored model options: scores' same ignored.csv 420.csv
@@ -225,7 +225,7 @@ for feature in psnr ciede float_ssim float_ms_ssim psnr_hvs cambi; do
     ! lacks $feature || preset_lacks="$preset_lacks $feature"
 done
 make_pair ctc '' bands+blur 288x224 8 420 2 61
-# preset FEATURES...: checks that the report of $asked equals the report with the features given one by one
+# preset FEATURES...: checks that the report of $asked equals the report if the features are given one by one
 preset() {
     score ctc preset.csv $asked
     set -- "$@"
@@ -392,7 +392,7 @@ score 420 kernels.csv --kernels "$work/no.ptx"
 check 'missing kernels: warning' grep -q '^vmafgpu: warning: .*the CPU' "$work/log"
 check 'missing kernels: scores' same kernels.csv 420.csv
 
-# If a GPU scores, several threads read ahead. The scores must equal those of the CPU.
+# If a GPU computes the scores, several threads read ahead. The scores must equal those of the CPU.
 # both NAME ARGUMENTS...: compares status, report and messages of the CPU and the GPU
 both() {
     about=$1
@@ -408,7 +408,7 @@ both() {
     check "reading ahead, $about: scores" same gpu.csv cpu.csv
     check "reading ahead, $about: messages" cmp -s "$work/err" "$work/cpu.err"
 }
-# Files that change after they were opened. Nothing is written to the pipe of the reference before the change.
+# Tests files that change after they were opened. Nothing is written to the pipe of the reference before the change.
 changing_files() { # BACKEND
     [ -p "$work/fifo" ] || return
     for change in vanishes grows 'is cut'; do
@@ -484,8 +484,8 @@ reads_ahead() { # BACKEND
         both "$bytes bytes, raw" -r "$work/cut.raw" -d "$work/cut.raw" --threads 2 -w 36 -h 34 -p 420 -b 8
     done
     both 'y4m as raw video' -r "$work/ahead.ref" -d "$work/ahead.dist" -w 36 -h 34 -p 420 -b 8
-    # A sample that exceeds the bit depth. The frames before it are reported, except the one whose motion depends on
-    # this frame. A state contains the same frames.
+    # A sample exceeds the bit depth. The frames before the frame with this sample are reported, except the one whose
+    # motion depends on that frame. The state file contains the same frames.
     make_pair deep --raw texture+mix 36x34 10 420 40 9
     printf '\377' | dd of="$work/deep.dist" bs=1 seek=$((36 * 34 * 3 * 20 + 101)) conv=notrunc 2> /dev/null
     rm -f "$work/deep.state"
@@ -499,7 +499,7 @@ reads_ahead() { # BACKEND
             [ "$(grep -c 'exceeds 10 bits' "$work/log")" -eq 1 ]
         check "reading ahead, sample too large${state:+, and a state}: scores" same gpu.csv some.csv
     done
-    # if the file is also truncated further on, the message names the frame with the sample
+    # if the file is also truncated later, the message names the frame with the sample
     head -c $((36 * 34 * 3 * 25 + 9)) "$work/deep.dist" > "$work/deep.cut"
     mv "$work/deep.cut" "$work/deep.dist"
     score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend"
@@ -507,7 +507,7 @@ reads_ahead() { # BACKEND
     check 'reading ahead, sample too large in a truncated file: message' \
         grep -q '^vmafgpu: .*exceeds 10 bits' "$work/log"
     check 'reading ahead, sample too large in a truncated file: scores' same gpu.csv some.csv
-    # features with chroma, odd sizes
+    # features that use chroma, odd sizes
     make_pair v1 '' bands+mix 217x177 10 420 5 1
     both 'chroma' -r "$work/v1.ref" -d "$work/v1.dist" -m version=vmaf_v1.0.16_3d0h
     make_pair v1raw '--raw --floor' bands+mix 217x177 8 422 5 1
@@ -520,7 +520,8 @@ reads_ahead() { # BACKEND
     check 'reading ahead: second of two videos' same second.csv gpu.csv
     both 'two files' -r "$work/ahead.ref" -d "$work/ahead.dist"
     check 'reading ahead: first of two videos' same first.csv gpu.csv
-    # The first context that takes a lent frame with samples in the high bits shifts them to the low bits in place.
+    # If a lent frame has its samples in the high bits, the first context that uses the frame shifts them to the low
+    # bits in place.
     make_pair high --raw texture+coarse 36x34 16 420 6 9
     make_pair higher --raw texture+coarse 36x34 16 420 6 10
     for way in cpu "$backend"; do
@@ -544,7 +545,8 @@ reads_ahead() { # BACKEND
     changing_files "$backend"
 }
 
-# Two GPUs, and a GPU that is opened while the CPU scores. The scores must not depend on where the GPU takes over.
+# Tests two GPUs, and a GPU that is opened while the CPU computes scores. The scores must not depend on where the GPU
+# takes over.
 several() { # BACKEND
     backend=$1
     make_pair many '' texture+mix 36x34 8 420 50 9
@@ -581,8 +583,8 @@ several() { # BACKEND
     done
 }
 
-# Simulated GPUs are loaded in place of the drivers of the system. They contain the kernels, so the kernel files only
-# have to look valid: a PTX text, and the header of a code object for gfx1100.
+# Simulated GPUs are loaded instead of the system's drivers. They contain the kernels, so the kernel files only have to
+# look valid: a PTX text, and the header of a code object for gfx1100.
 printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/kernels.cuda"
 {
     printf '\177ELF\002\001\001\100\003\0\0\0\0\0\0\0\003\0\340\0\001\0\0\0'
@@ -751,7 +753,7 @@ for range in FULL LIMITED; do
         sed "1s/\$/ XCOLORRANGE=$range/" "$work/420.$side" > "$work/$range.$side"
     done
 done
-# a y4m file without a colour range has the limited range
+# a y4m file that specifies no colour range has the limited range
 for pair in 'FULL LIMITED 1' 'LIMITED FULL 1' 'FULL FULL 0' 'LIMITED LIMITED 0' 'FULL 420 1' '420 FULL 1' \
     '420 LIMITED 0' 'LIMITED 420 0'; do
     # shellcheck disable=SC2086
@@ -824,7 +826,7 @@ check 'no pair: empty standard output' [ ! -s "$work/out" ]
 } 3>&1 > /dev/null 2>&1
 if mkfifo "$files/fifo" 2> /dev/null; then
     for signal in TERM HUP; do
-        # skip signals that are ignored, such as HUP under nohup
+        # skip ignored signals, such as HUP under nohup
         [ -z "$(sh -c 'kill -$0 $$; echo alive' $signal)" ] || continue
         $tool -r "$ref" -d "$files/fifo" --quiet -o "$files/report" > /dev/null 2>&1 &
         interrupted=$!
@@ -882,10 +884,11 @@ check 'shorter video: status' score uneven uneven.csv
 score short short.csv
 check 'shorter video: scores' same uneven.csv short.csv
 
-# ---- several threads: a pair is read while another one is scored, with the same results ----
+# ---- several threads: a pair is read while another one is scored, and the results are the same ----
 
-# threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: checks that one and three threads give the same report, status
-# and messages, from files and from pipes. Leaves the report in agreed.csv, and messages and status for files in agreed.
+# threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: checks that report, status and messages are the same with one and
+# with three threads, from files and from pipes. Leaves the report in agreed.csv, and messages and status for files in
+# agreed.
 threads_agree() {
     about=$1
     ahead_ref=$work/$2

@@ -1,12 +1,12 @@
-/* CAMBI, SpEED chroma and the v1 models: layouts of chroma, threads, sizes, options, heat maps, backends, errors, and
- * clips in segments. test_figures.c compares their values with libvmaf. */
+/* Tests CAMBI, SpEED chroma and the v1 models: chroma layouts, threads, sizes, options, heat maps, backends, errors,
+ * and clips in segments. test_figures.c compares the values with libvmaf. */
 #include <math.h>
 
 #include "scoring.h"
 
 static const char *const v1 = "vmaf_v1.0.16_3d0h";
 
-/* A config with a model and with CAMBI of the reference. */
+/* A config with a model, and with CAMBI for the reference. */
 typedef struct setup {
     vmafgpu_config config;
     vmafgpu_model_config model;
@@ -29,7 +29,8 @@ static void setup_init(setup *s, const film *f, const char *version) {
 
 enum { GUARD = 64 };
 
-/* A frame of the film in another layout: shifted samples, interleaved chroma, wider or negative pitches, guard bytes.
+/* A frame of the film in a different layout: shifted samples, interleaved chroma, wider or negative pitches, guard
+ * bytes.
  */
 typedef struct repacked {
     vmafgpu_frame frame;
@@ -136,7 +137,7 @@ static void backwards(void *user, int count, void (*task)(void *arg, int index),
         task(arg, i);
 }
 
-/* The films need all paths of pooling and several window sizes. */
+/* Together, the films use all code paths of pooling and several window sizes. */
 static void test_threads(void) {
     static const struct {
         const char *what, *features;
@@ -144,7 +145,7 @@ static void test_threads(void) {
     } films[] = { { "bands+blur", "full_ref=true", 480, 352, 8, 420, 2 },
                   { "dusk+stretch", "topk=0.05:full_ref=true", 333, 217, 10, 444, 2 },
                   { "texture+mix", "window_size=127", 217, 390, 16, 422, 2 },
-                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* libvmaf rounds a sum */
+                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* a sum is rounded */
     for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
         film f = film_make_colour(films[i].what, films[i].width, films[i].height, films[i].depth, films[i].chroma,
                                   films[i].frames, 9);
@@ -179,8 +180,8 @@ static void check_refused(const vmafgpu_config *config, vmafgpu_result expected,
     vmafgpu_close(context);
 }
 
-/* The smallest pictures in each direction are scored, and pictures with one pixel less are refused with a message.
- * test_figures.c contains libvmaf's values for the smallest pictures. */
+/* Pictures with the minimum width or height are scored, and pictures that are smaller by one pixel are rejected with a
+ * message. test_figures.c compares the values for the smallest pictures with libvmaf. */
 static void test_sizes(void) {
     static const struct {
         int chroma, width, height, less_width, less_height;
@@ -320,8 +321,8 @@ static int falling(const void *a, const void *b) {
     return (int)*(const uint16_t *)b - (int)*(const uint16_t *)a;
 }
 
-/* Computes CAMBI of frame 0 from its heat maps, with the precision of their samples. A window has window * window
- * samples, and 65535 represents the value `most`. */
+/* Computes CAMBI of frame 0 from its heat maps, as precisely as their samples allow. A window has window * window
+ * samples, and the sample 65535 represents the value `most`. */
 static double cambi_of(maps *m, int window, int most) {
     double score = 0;
     for (int s = 0; s < 5; s++) {
@@ -408,7 +409,7 @@ static void test_heatmaps(void) {
         static maps half;
         snprintf(test_where, sizeof test_where, "heat maps at half the size");
         features[0].options = "heatmaps_path=p:cambi_high_res_speedup=1080";
-        features[1].name = "cambi"; /* has the columns of the first one, so it is ignored */
+        features[1].name = "cambi"; /* has the same columns as the first feature, so it is ignored */
         features[1].options = "heatmaps_path=q:cambi_high_res_speedup=1080";
         high.features_only = 1;
         high.features = features;
@@ -453,7 +454,7 @@ static void test_eotf(void) {
     film_free(&f);
 }
 
-/* Models and features with equal options share an extractor. The number of different sets of options is limited. */
+/* Models and features with the same options share an extractor. The number of different option sets is limited. */
 static void test_sharing(void) {
     film f = film_make_colour("bands+blur", 240, 224, 8, 444, 1, 2);
     vmafgpu_model_config models[2];
@@ -600,7 +601,7 @@ static void test_bad_frames(void) {
         CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), words);
     }
-    /* Preceding and following frames, and pairs that subsampling skips, need no chroma. */
+    /* Preceding and following frames need no chroma, nor do pairs that subsampling skips. */
     bad = good;
     bad.data[1] = bad.data[2] = NULL;
     CHECK_INT(vmafgpu_score_pair(context, &good, &good, &bad, &score), VMAFGPU_OK);
@@ -615,7 +616,7 @@ static void test_bad_frames(void) {
     film_free(&f);
 }
 
-/* Segments and single pairs have the scores of the whole clip. */
+/* Segments and single pairs have the same scores as in the whole clip. */
 static void test_segments(void) {
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h" };
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {

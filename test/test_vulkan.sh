@@ -1,7 +1,7 @@
 #!/bin/sh
-# vulkan_frames with lavapipe, Mesa's Vulkan driver for the CPU (Debian: mesa-vulkan-drivers). The simulated CUDA
-# driver imports its memory, and the scores must equal those of the CPU. Lavapipe shares no semaphores; they are tested
-# by hand on NVIDIA GPUs.
+# Tests vulkan_frames with lavapipe, Mesa's Vulkan driver for the CPU (Debian: mesa-vulkan-drivers). The simulated CUDA
+# driver imports the memory of lavapipe, and the scores must equal those of the CPU. Lavapipe cannot share semaphores,
+# which are tested manually on NVIDIA GPUs.
 #
 #     test/test_vulkan.sh BUILD
 build=$1

@@ -1,6 +1,6 @@
 /* Compares the features of vmafgpu.h with each code path of a libvmaf: plain C, AVX2, AVX-512, and CUDA if it is
- * compiled with -DWITH_CUDA. Prints a table in Markdown: for each extractor and path, the number of values that differ
- * and the largest difference. test/who_differs.sh compiles and runs this program. */
+ * compiled with -DWITH_CUDA. Prints a Markdown table with the number of values that differ and the largest difference,
+ * for each extractor and path. test/who_differs.sh compiles and runs this program. */
 #include <libvmaf/libvmaf.h>
 #ifdef WITH_CUDA
 #include <libvmaf/libvmaf_cuda.h>
@@ -57,7 +57,7 @@ enum { PATHS = sizeof paths / sizeof paths[0] };
 
 typedef struct values {
     int is_valid, columns;
-    char names[MOST_COLUMNS][64]; /* as in libvmaf */
+    char names[MOST_COLUMNS][64]; /* column names, as in libvmaf */
     double at[MOST_COLUMNS][MOST_FRAMES];
 } values;
 
@@ -68,7 +68,7 @@ static void need(int is_true, const char *what) {
     }
 }
 
-/* All planes of a frame, without padding, in memory of the caller */
+/* Writes all planes of a frame, without padding, to the caller's memory. */
 static void read_frame(const clip *c, int frame, int side, unsigned char *bytes) {
     const int size = c->depth > 8 ? 2 : 1;
     for (int plane = 0; plane < 3; plane++) {

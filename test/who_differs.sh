@@ -1,6 +1,6 @@
 #!/bin/sh
-# Shows which code paths of a libvmaf compute other values than its plain C code and vmafgpu.h: a table in Markdown.
-# Fails if a value of the plain C code differs from ours.
+# Prints a Markdown table that shows which code paths of a libvmaf compute values that differ from those of its plain C
+# code and of vmafgpu.h. Fails if a value of the plain C code differs from ours.
 #
 #     test/who_differs.sh [BUILD]
 #

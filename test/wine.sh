@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a program under wine. One of some thousands of starts fails with status 1 before the program begins, either
+# Runs a program under wine. About one start in several thousand fails with status 1 before the program begins, either
 # silently or with a 'wine client error' from wine itself. Such a start is tried again. Our programs never fail
 # silently.
 out=$(mktemp) && err=$(mktemp) || exit 1

@@ -7,8 +7,8 @@
 # rule), and FILE:LINE: N columns for each line of more than 120 characters. A line may be longer if its FILE:LINE
 # matches `wide`, where LINE is its text.
 #
-# Prose is collected in passages: a paragraph, a comment, or a string of several words. A phrase is found even if a line
-# ends within it.
+# Prose is collected in passages: a paragraph, a comment, or a string of several words.
+# A phrase is found even if it continues on the next line.
 
 function read_rules(    text, field, number) {
     while ((getline text < rules) > 0) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks comments, documents and messages for rejected words (words.txt). Also checks that lines have at most 120
-# columns, README.md at most 200 lines, and commit subjects at most 72 characters. Then it plants a violation of each
-# rule and expects to find it.
+# columns, README.md at most 200 lines, and commit subjects at most 72 characters. Then plants a violation of each rule,
+# and expects to find it.
 #
 #     test/words.sh BUILD
 #     test/words.sh list [FILE...]     prints the violations in these files, or in all files
@@ -14,7 +14,7 @@ build=${1:-build}
 # Files that are not checked: pictures, the licence, data, generated files.
 excluded='[.]png$|^LICENSE$|^models/|^test/fuzz/seeds/'
 excluded="$excluded|^test/golden/(figures.*[.]txt\$|outputs/|real/.*[.](json|squeezed)\$)"
-# Lines that may be longer, as FILE:LINE: tables with one case per line, and rows of tables in Markdown.
+# Lines that may be longer, as FILE:LINE: tables with one case per line, and table rows in Markdown.
 wide='^test/(words|planted|abi|golden/[a-z_0-9]*)[.]txt:|^test/bench/README[.]md:[|]'
 # Commits up to this one may have longer subjects.
 since=fc1740aad198825dfd8384c1aa251f8be7303356
@@ -93,7 +93,7 @@ planted() {
 }
 
 # Each rule has an example. Its own rule, and no other, must find it in paragraphs, comments and messages, even if each
-# word is in a separate line.
+# word is on a separate line.
 awk '!/^([#!+]|$)/ { n = split($0, field, " = "); if (n != 3) print FNR ": " $0 }' test/words.txt > "$work/incomplete"
 check "rules without an example: $(cat "$work/incomplete")" [ ! -s "$work/incomplete" ]
 awk '!/^([#!+]|$)/ { split($0, field, " = "); print FNR "\t" field[3] }' test/words.txt > "$work/examples"
@@ -155,7 +155,7 @@ for file in accepted.md accepted.c code.c code.sh code.md; do
     planted "nothing in $file" $file /dev/null
 done
 
-# The line number of a match in a longer passage must be right.
+# The line number of a match in a longer passage must be correct.
 cat > "$work/planted/lines.c" << 'CODE'
 /* One line.
  * Two lines, and then it
@@ -171,7 +171,7 @@ sed "s,^,$work/planted/lines.c:," > "$work/expected" << 'EXPECTED'
 EXPECTED
 check 'the line of a match' cmp "$work/found" "$work/expected"
 
-# Lines have at most 120 columns. A character of two bytes is one column.
+# Lines have at most 120 columns. A two-byte character counts as one column.
 awk 'BEGIN {
     for (i = 0; i < 119; i++)
         line = line "x"

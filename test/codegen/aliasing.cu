@@ -1,10 +1,10 @@
-/* A sum, written with different ways to promise the compiler that `dst` overlaps neither `a` nor `b`:
+/* A sum, with different ways to promise the compiler that `dst` overlaps neither `a` nor `b`:
  *
  *     dst[i] = a[i] + b[i];
  *     dst[i] += a[i] + b[i];
  *
- * If the compiler uses the promise, it reads a and b once, adds twice and writes dst once. Otherwise, it reads them
- * twice, adds three times and writes twice. study.sh counts the instructions; README.md contains the table.
+ * If the compiler uses the promise, the code reads a and b once, adds twice and writes dst once. Otherwise it reads a
+ * and b twice, adds three times and writes dst twice. study.sh counts the instructions; README.md contains the table.
  *
  * As in vmafgpu_kernels.cu, the pointers are members of a struct that is passed by value, except in the first two
  * kernels. This file needs no CUDA headers and no CUDA library.
@@ -99,7 +99,7 @@ KERNEL way_6_view(BY_STRUCT) {
     TWICE(dst, a, b);
 }
 
-/* 7: loads of constant data, by inline assembly as in load() of vmafgpu_kernels.cu */
+/* 7: loads of constant data, with inline assembly as in load() of vmafgpu_kernels.cu */
 FN float load(const float *p) { float v; asm("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p)); return v; }
 struct Loaded {
     const float *data;
@@ -111,7 +111,7 @@ KERNEL way_7_load(BY_STRUCT) {
     TWICE(dst, a, b);
 }
 
-/* the same, by a builtin function */
+/* the same, with a builtin function */
 struct Ldg {
     const float *data;
     __device__ __forceinline__ float operator[](unsigned i) const {

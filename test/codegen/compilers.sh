@@ -1,10 +1,10 @@
-# Functions for scripts that build or check kernels: they find the compilers for PTX and for AMD code objects and the
-# tools that read their output, and count the results of checks. Scripts include this file and set $work to a folder for
-# scratch files.
+# Functions for scripts that build or check kernels. They find the compilers for PTX and for AMD code objects, find the
+# tools that read the compiled code, and count the results of checks. Scripts include this file and set $work to a
+# folder for scratch files.
 # shellcheck shell=sh disable=SC2034,SC2154 # variables are shared in both directions
 #
-# NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs. If such a variable is not set, the program
-# is searched on the PATH and in the folder of CUDA.
+# NVCC, CLANG, PTXAS, CUOBJDUMP, NVDISASM, READELF and OBJDUMP name programs. If a variable is not set, the program is
+# searched for on the PATH and in the CUDA folder.
 
 # ---- messages ----
 
@@ -51,7 +51,7 @@ is_current() {
     done
 }
 
-# Targets of one family have similar code. Adjacent targets of a family are packed as one stream.
+# Targets of one family have similar code. Adjacent targets of a family are packed into one stream.
 family() { # TARGET
     case $1 in
     sm_8?) echo sm_8x ;;
@@ -66,7 +66,7 @@ family() { # TARGET
 }
 
 # contexts TARGET: prints the LZMA parameters that define contexts by the previous byte and the position. PTX is text,
-# NVIDIA instructions have 16 bytes, and AMD instructions consist of words of 4 bytes.
+# NVIDIA instructions are 16 bytes long, and AMD instructions consist of 4-byte words.
 contexts() {
     case $1 in
     ptx_*) echo lc=4,lp=0,pb=0 ;;
@@ -122,7 +122,7 @@ container() {
 }
 
 # for_each LIST COMMAND: runs the command for each item of the list, with one process per processor. Each of n processes
-# runs every n-th item.
+# handles every n-th item.
 for_each() {
     jobs=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
     first=0
@@ -191,9 +191,10 @@ clang_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
         -o "$to_output"
 }
 
-# fit CAPABILITY PTX: prints the PTX that ptxas compiles for a target. The VIF kernels for 8 bits can have twelve warps
-# in a block if shared memory is large enough. The PTX in the container allows eight, since for some GPUs (10.3, 12.0)
-# ptxas needs more registers than twelve warps can have, and spills. vmafgpu_open() queries the number from the driver.
+# fit CAPABILITY PTX: prints the PTX that ptxas compiles for a target. If shared memory is large enough, the VIF kernels
+# for 8 bits can have twelve warps in a block. The PTX in the container allows only eight, because for some GPUs (10.3,
+# 12.0) ptxas would need more registers than are available to twelve warps, and would spill. vmafgpu_open() queries the
+# driver for the number of warps.
 fit() {
     case $1 in
     75 | 103 | 12?) cat "$2" ;;
@@ -303,9 +304,9 @@ find_amd_clang() {
     return 1
 }
 
-# swaps_comparisons TARGET: whether $clang may compile comparisons incorrectly for a target. LLVM up to 20 exchanges the
-# operands of v_cmpx_ge_u32 and v_cmpx_le_u32 but keeps the comparison if the second operand is not a vector register
-# (LLVM pull request 146398). It does not use these instructions for targets before gfx1030.
+# swaps_comparisons TARGET: whether $clang may compile comparisons incorrectly for a target. If the second operand of
+# v_cmpx_ge_u32 or v_cmpx_le_u32 is not a vector register, LLVM up to version 20 exchanges the operands without
+# reversing the comparison (LLVM pull request 146398). LLVM does not use these instructions for targets before gfx1030.
 swaps_comparisons() {
     case $1 in
     gfx9* | gfx101*) return 1 ;;

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Runs the kernels of aliasing.cu on a GPU and prints the sectors of 32 bytes that each way reads and writes at the
-# first-level cache, as multiples of one plane. ncu counts them. The best result is two planes read and one written.
+# first-level cache, as multiples of one plane. ncu counts the sectors. In the best case, two planes are read and one is
+# written.
 #
 #     test/codegen/counters.sh [SCRATCH_FOLDER]
 #
-# Requirements: a GPU, ncu, a C compiler, and PTX of nvcc and of clang. If a compiler is not installed, this script uses
-# the PTX that study.sh has left in the same folder.
+# Requirements: a GPU, ncu, a C compiler, and PTX from nvcc and from clang. If a compiler is not installed, this script
+# uses the PTX that study.sh left in the same folder.
 here=$(dirname "$0")
 work=${1:-build/codegen}
 mkdir -p "$work" || exit 1
@@ -32,7 +33,7 @@ for compiler in nvcc clang; do
         echo "counters: $compiler is skipped (it is not installed, and there is no $ptx of an earlier run)"
         continue
     fi
-    # Counts do not depend on the clocks, so ncu does not change them.
+    # Counts do not depend on the clocks, so ncu must leave the clocks unchanged.
     # shellcheck disable=SC2086 # a list of names
     if ! "$ncu" --csv --print-units base --clock-control none --metrics "$metrics" "$work/launch" "$ptx" $kernels \
         > "$work/$compiler.csv" 2> "$work/$compiler.log"; then

@@ -1,9 +1,9 @@
-/* Launches kernels of aliasing.cu on the first GPU, so that a profiler can count their instructions, and checks their
+/* Launches kernels from aliasing.cu on the first GPU, so that a profiler can count their instructions, and checks their
  * sums.
  *
  *     launch FILE.ptx KERNEL...
  *
- * The driver is loaded at run time: no CUDA toolkit is needed to compile this.
+ * The driver is loaded at run time, so no CUDA toolkit is needed to compile this program.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ int main(int count, char **words) {
     static float a[COUNT], b[COUNT], sum[COUNT];
     struct {
         address dst, a, b;
-    } planes; /* the arguments of every kernel: separate pointers and a struct have the same bytes */
+    } planes; /* the arguments of every kernel: separate pointers have the same bytes as a struct */
     size_t size = sizeof planes;
     void *extra[] = { (void *)1, &planes, (void *)2, &size, NULL }; /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END */
     void *context, *module, *function;

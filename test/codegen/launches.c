@@ -1,5 +1,6 @@
 /* Prints how the kernels of the AMD images are launched: a line "KERNEL LANES THREADS SHARED" for each kernel and both
- * lane counts, also for kernels that a target lacks. THREADS is the size of a block, SHARED its shared memory in bytes.
+ * lane counts, including kernels that a target lacks. THREADS is the block size, and SHARED the shared memory of a
+ * block in bytes.
  *
  *     cc test/codegen/launches.c -o launches -lm -lpthread
  */
@@ -59,7 +60,7 @@ static void adm_rows(int lanes) {
     print(vmafgpu__adm_rows_kernel, lanes, shape.threads, shape.shared);
 }
 
-/* The largest supported histograms. */
+/* Prints the launches for the largest supported histograms. */
 static void cambi(int lanes) {
     vmafgpu__plan plan;
     vmafgpu__cambi_launch launch;
@@ -95,7 +96,7 @@ static void speed(int lanes) {
     }
 }
 
-/* Kernels of standalone features. */
+/* Prints the launches of the kernels of standalone features. */
 static void standalone(int lanes) {
     static const char *const smoothing[] = { "vmafgpu_float_vif_8", "vmafgpu_float_vif_4", "vmafgpu_float_vif" };
     print("vmafgpu_squares", lanes, VMAFGPU__SQUARES_THREADS, 0);

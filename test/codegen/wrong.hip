@@ -1,4 +1,5 @@
-/* Kernels with faults that check_hsaco.sh must report; their names state the fault. Blocks have 64 threads. */
+/* Kernels with faults that check_hsaco.sh must report. The name of a kernel describes its fault. Blocks have 64
+ * threads. */
 #define KERNEL(name, ...) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(64, 64), ##__VA_ARGS__)) void name
 #define GLOBAL __attribute__((address_space(1)))
@@ -51,7 +52,7 @@ KERNEL(hidden_arguments)(GLOBAL int *p) {
     p[THREAD] = *(const __attribute__((address_space(4))) int *)__builtin_amdgcn_implicitarg_ptr();
 }
 
-/* The address space is known at run time only. */
+/* The address space is known only at run time. */
 KERNEL(generic_address)(int *p, const GLOBAL int *which) {
     static __attribute__((shared)) int shared[64];
     int *at = which[THREAD] ? p : shared;

@@ -110,7 +110,7 @@ static const option float_motion_options[] = {
     { "motion_filter_size", OPTION_INTEGER, 0, 9, "1 3 5" },
     { "motion_add_uv", OPTION_WORD, 0, 0, FLAG },
 };
-/* enc_width and the like depend on the clip: see draw_cambi_sizes(). */
+/* enc_width and similar options depend on the clip: see draw_cambi_sizes(). */
 static const option cambi_options[] = {
     { "cambi_max_val", OPTION_NUMBER, 0, 1000, "5" },
     { "enc_bitdepth", OPTION_INTEGER, 6, 16, "8 10" },
@@ -156,10 +156,10 @@ static const feature features[] = {
 };
 enum {
     FEATURE_COUNT = sizeof features / sizeof features[0],
-    OVERLAID = 8 /* the first 8 are also features of models */
+    OVERLAID = 8 /* the first 8 features also occur in models */
 };
 
-/* The first two are drawn more often, as they are used most. */
+/* The first two are drawn more often, because they are used most. */
 static const char *const versions[] = {
     "vmaf_v0.6.1",
     "vmaf_v0.6.1neg",
@@ -187,7 +187,7 @@ enum { VERSION_COUNT = sizeof versions / sizeof versions[0] };
 
 /* ---- drawing ---- */
 
-/* Copies a random word from a list that is separated by spaces. */
+/* Copies a random word from a list in which spaces separate the words. */
 static void draw_word(chance *r, const char *words, char *out, size_t size) {
     int count = 1;
     size_t length;
@@ -206,7 +206,7 @@ static int draw_int(chance *r, const int *list, int count) {
 }
 #define DRAW(r, ...) draw_int(r, (const int[]){ __VA_ARGS__ }, (int)(sizeof(const int[]){ __VA_ARGS__ } / sizeof(int)))
 
-/* Prints a random value of an option. Half of the numbers are in the lowest eighth of the range, where most options
+/* Prints a random value for an option. Half of the numbers are in the lowest eighth of the range, where most options
  * have an effect. */
 static void draw_value(chance *r, const option *o, char *out, size_t size) {
     const double high = chance_is(r, 50) ? o->high : o->low + (o->high - o->low) / 8;
@@ -295,7 +295,7 @@ static int has_feature(const fuzz_case *c, const char *name) {
     return 0;
 }
 
-/* Returns roughly the least width and height that all models and features of the case accept. */
+/* Returns roughly the smallest width and height that all models and features of the case accept. */
 static int least_size(const fuzz_case *c) {
     int least = has_feature(c, "cambi")           ? 216
                 : has_feature(c, "float_ms_ssim") ? 176
@@ -326,7 +326,7 @@ static void draw_clip(chance *r, fuzz_case *c) {
     if (c->depth == 16 && has_feature(c, "psnr_hvs") && chance_is(r, 90))
         c->depth = 12;
     c->is_y4m = chance_is(r, 50) && c->depth < 16;
-    if (c->chroma == 400) { /* the tool of libvmaf accepts it as 8-bit y4m only */
+    if (c->chroma == 400) { /* the tool of libvmaf accepts 4:0:0 only as 8-bit y4m */
         c->depth = 8;
         c->is_y4m = 1;
     }
@@ -339,7 +339,7 @@ static void draw_clip(chance *r, fuzz_case *c) {
         c->depth = 10;
     c->frames = c->width * c->height < 50000 ? DRAW(r, 1, 2, 2, 3, 3, 4, 5, 8) : DRAW(r, 1, 2, 3, 4);
     c->content = (fuzz_content)chance_below(r, CONTENT_COUNT + 3);
-    if (c->content >= CONTENT_COUNT) { /* contents that find more errors than others */
+    if (c->content >= CONTENT_COUNT) { /* contents that reveal more errors than others */
         static const fuzz_content more[3] = { CONTENT_chequers, CONTENT_dark, CONTENT_natural };
         c->content = more[c->content - CONTENT_COUNT];
     }

@@ -1,12 +1,12 @@
-/* Random cases for levels.c and peer.c. A case is a clip, models, features, their options, and flags. It depends on a
- * seed and a number only.
+/* Random cases for levels.c and peer.c. A case is a clip, models, features, their options, and flags. It depends only
+ * on a seed and a number.
  *
  * cases.c draws the cases and pictures.c makes their clips. pictures.c reads test/golden/real, so the programs must
  * run in the root of the repository. */
 #ifndef FUZZ_CASES_H
 #define FUZZ_CASES_H
 
-/* The main file of the program defines TEST_STATE as nothing, see test.h. */
+/* The main file of the program defines TEST_STATE as nothing; see test.h. */
 #ifndef TEST_STATE
 #define TEST_STATE extern
 #endif
@@ -20,11 +20,11 @@
     X(extremes)  /* random cells of one to three samples, black or white */ \
     X(gradient) \
     X(flat) \
-    X(specks)    /* flat, with single samples of another value */ \
+    X(specks)    /* flat, with single samples of a different value */ \
     X(patches)   /* rectangles over smooth noise */ \
     X(text)      /* dark strokes on a light background */ \
     X(diagonals) /* stripes at exactly 45 degrees */ \
-    X(chequers)  /* cells with two values in turn; two clips of five have noise */ \
+    X(chequers)  /* cells with two alternating values; two out of five clips have noise */ \
     X(dark)      /* a few values above black, with noise */ \
     X(natural)   /* a clip of test/golden/real */
 /* clang-format on */
@@ -32,7 +32,7 @@
 /* clang-format off */
 #define FUZZ_DISTORTIONS(X) \
     X(same) X(noise) X(coarse) X(blur) X(other) X(pale) X(blocks) X(invert) X(faint) X(contrast) X(random) X(shift) \
-    X(coded)     /* natural: the distorted frames of that clip; other contents: coarse */
+    X(coded)     /* for natural, the distorted frames of the same clip; for other contents, coarse */
 /* clang-format on */
 
 #define FUZZ_ENUM_CONTENT(name)    CONTENT_##name,
@@ -70,7 +70,7 @@ typedef struct fuzz_case {
     /* for the tools only */
     int is_y4m, tool_threads;
     char preset[24];                     /* "--aom_ctc v1.0", or "" */
-    const char *format, *default_format; /* of the report with all digits; of that with six, or "" */
+    const char *format, *default_format; /* of the report with all digits; of the report with six digits, or "" */
     unsigned cpumask;                    /* of our tool */
 } fuzz_case;
 
@@ -78,7 +78,7 @@ typedef struct fuzz_case {
 fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number);
 /* Describes the clip in one line. */
 void fuzz_case_describe(const fuzz_case *c, char *text, size_t size);
-/* Prints the arguments of both tools after the names of the clips, separated by spaces. */
+/* Prints the arguments for both tools that follow the clip names, separated by spaces. */
 void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size);
 /* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The
  * config points to the case. */
@@ -110,7 +110,7 @@ static inline int chance_range(chance *c, int least, int most) {
     return least + (int)chance_below(c, (uint32_t)(most - least + 1));
 }
 
-/* True in `percent` of 100 cases. */
+/* Returns true in `percent` of 100 cases. */
 static inline int chance_is(chance *c, int percent) {
     return (int)chance_below(c, 100) < percent;
 }

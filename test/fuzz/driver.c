@@ -1,11 +1,11 @@
-/* Runs a fuzz target without libFuzzer: first every seed file unchanged, then random mutations of them.
+/* Runs a fuzz target without libFuzzer: first with every seed file unchanged, then with random mutations of the seeds.
  *
  *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...
  *
- *   -runs    maximum number of mutations; with the same seed, they are the same
+ *   -runs    maximum number of mutations; the same seed produces the same mutations
  *
- * Build it with sanitizers, as the target reports errors by crashing. If FUZZ_KEEP is set, each input is written to
- * fuzz-last-input in the working directory before it runs. */
+ * Build the target with sanitizers, because it reports errors by crashing. If FUZZ_KEEP is set, each input is written
+ * to fuzz-last-input in the working directory before it runs. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static size_t mutate(uint8_t *data, size_t size, const input *other) {
     }
 }
 
-/* Runs the target with a copy of exactly this size, so that a sanitizer finds reads beyond the end. */
+/* Runs the target with a copy of exactly this size, so that a sanitizer detects reads beyond the end. */
 static void run(const uint8_t *data, size_t size) {
     uint8_t *exact = (uint8_t *)malloc(size ? size : 1);
     if (exact) {

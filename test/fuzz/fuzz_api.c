@@ -1,14 +1,14 @@
 /* Runs random sequences of API calls. A plain context (CPU, plain C, one thread, one pair at a time) scores the same
- * frames. Every value, index, result and number of reusable pairs must be equal, bit for bit. Invalid calls must fail
- * with the right code and a message, and must change nothing.
+ * frames. Every value, index, result and number of reusable pairs must be the same in both contexts, bit for bit.
+ * Invalid calls must fail with the right code and a message, and must change nothing.
  *
  *     fuzz_api [--seed N] [--first N] [--runs N] [--seconds N] [--only N]
  *              [--driver PATH --kernels PATH --backend cuda|hip] [--no-faults]
  *
- * A run is one sequence of calls, from open to close of a context. It depends only on the seed and its number, so
- * `--only N` repeats it and prints its calls. Without --seed, the seed is the time, and is printed. The driver must be
- * a simulated one (test/simulated): driver calls fail, devices are lost, and frames can be in pinned memory, device
- * memory and surfaces. */
+ * A run is one sequence of calls, from opening a context to closing it. A run depends only on the seed and its number,
+ * so `--only N` repeats run N, and prints its calls. Without --seed, the seed is the time; it is printed. The driver
+ * must be a simulated one (test/simulated): driver calls fail, devices are lost, and frames can be in pinned memory,
+ * device memory and surfaces. */
 #define TEST_STATE static
 #include "../gpu/gpu.h"
 #include <pthread.h>
@@ -47,8 +47,7 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
-/* Starts the random numbers of a call. They depend on the run and the call only, not on the timing of threads or
- * GPUs. */
+/* Starts the random numbers of a call. They depend only on the run and the call, not on timing. */
 static void random_begin(uint64_t run, uint64_t call) {
     random_state = mix(options.seed + mix(run + mix(call + 1)));
 }
@@ -82,7 +81,7 @@ static struct {
 typedef struct image {
     int picture, side;
     vmafgpu_pixels pixels;
-    const uint16_t *luma; /* replaces the luma of the picture; NULL: it does not */
+    const uint16_t *luma; /* if not NULL, replaces the luma of the picture */
     int is_illegal;       /* one sample exceeds the bit depth */
 } image;
 
@@ -166,10 +165,10 @@ typedef struct stored_plane {
 typedef struct stored {
     vmafgpu_frame frame;
     stored_plane planes[PLANES];
-    int64_t pair; /* index of the pair that uses it; -1: a preceding or following frame */
+    int64_t pair; /* index of the pair that uses the frame; -1: a preceding or following frame */
 } stored;
 
-/* The layout of samples in rows. */
+/* How samples are arranged in rows. */
 typedef struct format {
     int bytes, shift, is_interleaved;
 } format;
@@ -210,7 +209,7 @@ static size_t put_row(const image *what, const format *f, int plane, int y, unsi
     return row;
 }
 
-/* Whether a driver call of the test succeeded. Clears the error in HIP, so that only errors of the library remain. */
+/* Whether a driver call of the test succeeded. Clears the error in HIP, so that only errors from the library remain. */
 static int succeeds(int error) {
     if (error && the_gpu.take_error)
         (void)the_gpu.take_error();
@@ -270,7 +269,7 @@ static void stored_free(stored *s) {
     memset(s, 0, sizeof *s);
 }
 
-/* Overwrites a frame that is reusable. */
+/* Overwrites a reusable frame. */
 static void overwrite_stored(stored *s) {
     for (int i = 0; i < PLANES; i++) {
         stored_plane *p = &s->planes[i];
@@ -342,7 +341,7 @@ static int stored_make(stored *s, const image *what, const vmafgpu_config *confi
 
 typedef struct pair {
     image reference, distorted;
-    int is_on_device; /* at least one of the frames */
+    int is_on_device; /* whether at least one of the frames is */
 } pair;
 
 typedef enum query_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } query_kind;
@@ -367,7 +366,7 @@ typedef struct track {
     int columns;
     pair pairs[MOST_PAIRS]; /* preceding frames, pairs, following frames */
     int count, seeds, tails;
-    int is_flushed, has_illegal, is_unsure; /* is_unsure: unknown which pairs were accepted */
+    int is_flushed, has_illegal, is_unsure; /* is_unsure: it is unknown which pairs were accepted */
     double values[MOST_PAIRS][MOST_COLUMNS];
     vmafgpu_result results[MOST_PAIRS];
     int delivered;
@@ -413,7 +412,7 @@ typedef enum base_state { NO_BASE, BASE, MAYBE_BASE } base_state;
 typedef struct sequence {
     long run;
     int call;
-    vmafgpu_config config, plain, single; /* single: as plain, for single pairs, without subsampling */
+    vmafgpu_config config, plain, single; /* single: like plain, but for single pairs, without subsampling */
     vmafgpu_model_config models[3];
     vmafgpu_feature_config features[3];
     char names[3][16];
@@ -494,7 +493,7 @@ static int is_excused(const sequence *s, vmafgpu_result result) {
     return (result == VMAFGPU_ERROR_DEVICE && has_failed(s)) || (result == VMAFGPU_ERROR_MEMORY && is_out_of_memory(s));
 }
 
-/* Checks a call that must be rejected: the code, and that there is a message. */
+/* Checks that a call was rejected with this code, and that there is a message. */
 static void check_refused(vmafgpu *context, vmafgpu_result got, vmafgpu_result expected, const char *file, int line) {
     const char *message = vmafgpu_last_error(context);
     test_int(got, expected, file, line, "result of a rejected call");
@@ -511,7 +510,7 @@ static int is_refusal(vmafgpu *context, vmafgpu_result got) {
 }
 
 /* Checks a call that must succeed unless a requested fault occurred. Returns whether it succeeded. may_be_lost: the
- * call may fail with the GPU, as frames were in its memory. */
+ * call may fail if the GPU fails, because frames were in GPU memory. */
 static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const char *file, int line) {
     if (got != VMAFGPU_OK && is_excused(s, got) && (got != VMAFGPU_ERROR_DEVICE || may_be_lost))
         return 0;
@@ -585,7 +584,7 @@ static int is_one_of(const char *text, const char *part) {
 
 enum { ORDINARY, EDITS, MAPS, SEQUENCE_KINDS };
 
-/* Chooses a model of v1, which needs chroma and a larger picture. */
+/* Chooses a v1 model, which needs chroma and a larger picture. */
 static void choose_v1(sequence *s) {
     s->models[0].version = one_in(2) ? "vmaf_v1.0.16_3d0h" : "vmaf_v1.0.16_hfr_3d0h";
     s->models[0].options = NULL;
@@ -704,7 +703,7 @@ static void choose_rest(vmafgpu_config *c, int kind) {
     c->cpumask = one_in(3) ? (unsigned)draw(32) : 0;
 }
 
-/* Chooses the GPU config. Several GPUs and frames in their memory need samples that are read in place. */
+/* Chooses the GPU config. With several GPUs, frames in their memory need a layout that is read in place. */
 static void choose_gpu(sequence *s, int kind) {
     vmafgpu_config *c = &s->config;
     vmafgpu_gpu_config *g = &c->gpu;
@@ -745,7 +744,7 @@ static void choose_gpu(sequence *s, int kind) {
     }
 }
 
-/* The config of the plain context, without threads, vector code, batches and shared work. */
+/* Returns the config of the plain context, without threads, vector code, batches or shared work. */
 static vmafgpu_config plain_config(const vmafgpu_config *c) {
     vmafgpu_config p = *c;
     p.backend = VMAFGPU_BACKEND_CPU;
@@ -775,7 +774,7 @@ static vmafgpu *open_plain(const vmafgpu_config *config) {
 
 /* ---- callbacks ---- */
 
-/* Calls functions of the context from its callback. Queries must succeed, and all other calls must be rejected. */
+/* Calls functions of the context from a callback. Queries must succeed, and all other calls must be rejected. */
 static void call_from_callback(sequence *s, vmafgpu *context, int may_ask) {
     const track *c = main_clip(s);
     vmafgpu_score score;
@@ -825,7 +824,7 @@ static void on_reusable(void *user, int64_t pairs) {
 
 /* ---- comparison with the plain context ---- */
 
-/* Whether the pair of a row, or a neighbour that motion may use, was in device memory. */
+/* Whether the pair of a row, or a neighbour whose frames motion may use, was in device memory. */
 static int is_near_device(const track *c, int row) {
     enum { LOOKS_BACK = 5, LOOKS_AHEAD = 2 };
     const int at = c->seeds + row * c->step;
@@ -885,8 +884,8 @@ static int has_lost_rows(const track *c) {
     return lost;
 }
 
-/* Repeats the queries in the plain context. Pooling skips failed rows, which are unknown if the clip was not
- * flushed. */
+/* Repeats the queries in the plain context. Pooling skips failed rows; if the clip was not flushed, it is unknown which
+ * rows these are. */
 static void check_queries(const track *c, vmafgpu *plain, int may_lack_rows) {
     for (int i = 0; i < c->asked && !has_lost_rows(c); i++) {
         const query *q = &c->queries[i];
@@ -904,7 +903,7 @@ static void check_queries(const track *c, vmafgpu *plain, int may_lack_rows) {
     }
 }
 
-/* Compares pooled values, which need a complete clip. */
+/* Compares pooled values. The clip must be complete. */
 static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
     const int last = c->delivered - 1;
     double got = 0, expected = 0;
@@ -991,7 +990,7 @@ static image choose_image(const sequence *s, int side, vmafgpu_memory memory) {
     return i;
 }
 
-/* Frees frames of pairs below `reusable`; if is_all, also preceding and following frames. */
+/* Frees the frames of pairs below `reusable` and, if is_all, preceding and following frames. */
 static void free_kept(sequence *s, int64_t reusable, int is_all) {
     int left = 0;
     for (int i = 0; i < s->kept_count; i++) {
@@ -1017,7 +1016,7 @@ static void keep(sequence *s, stored *frame, int64_t pair_index) {
     }
 }
 
-/* Whether another pair can be pushed. If too many frames are in use, it waits for them. */
+/* Whether another pair can be pushed. If too many frames are in use, waits for them. */
 static int has_place(sequence *s) {
     if (s->kept_count > MOST_KEPT - 4) {
         vmafgpu_wait(context_of(s), -1);
@@ -1146,7 +1145,7 @@ static void call_push_illegal(sequence *s) {
         return;
     }
     if (result != VMAFGPU_ERROR_UNREAD_SCORES && !is_excused(s, result)) {
-        /* only features that use luma find the sample */
+        /* only features that use luma detect the sample */
         if (result == VMAFGPU_OK) {
             pair_accepted(s, &reference, &distorted);
             CHECK(s->config.features_only);
@@ -1225,7 +1224,7 @@ static void neighbour(sequence *s, int is_tail) {
     }
 }
 
-/* The plain context pushes preceding frames as pairs, so subsampling would select other pairs. */
+/* Not used with subsampling: the plain context pushes preceding frames as pairs, so it would score different pairs. */
 static void call_seed(sequence *s) {
     if (s->config.subsample == 1)
         neighbour(s, 0);
@@ -1284,7 +1283,7 @@ static void call_lend(sequence *s) {
         lend_one(s);
 }
 
-/* Pushes the oldest acquired pair, or one of its frames with another frame. */
+/* Pushes the oldest acquired pair, or one frame of this pair together with a different frame. */
 static void call_push_acquired(sequence *s) {
     track *c = main_clip(s);
     const int replaced = one_in(4) ? draw(2) : -1, is_try = one_in(3);
@@ -1828,7 +1827,7 @@ static void call_edit_begin(sequence *s) {
         check_columns(v, got, score.values, "base", 0);
 }
 
-/* Edits for the context, and in a plain format for the plain context `editor`. */
+/* Edits for the context, and the same edits in a plain format for the plain context `editor`. */
 typedef struct edits {
     int count, bad;
     vmafgpu_edit ours[MOST_EDITS], plain[MOST_EDITS];
@@ -1983,7 +1982,8 @@ static void check_edit_scores(const edits *e, const vmafgpu_edit_score *got, con
     }
 }
 
-/* Checks the result of edits if there is no base or no support for edits. Returns whether this is the case. */
+/* If there is no base, or no support for edits, checks the result of a call for edits. Returns whether this is the
+ * case. */
 static int has_no_base(sequence *s, vmafgpu_result result) {
     if (s->base == NO_BASE) {
         if (!is_excused(s, result))
@@ -2001,7 +2001,7 @@ static int has_no_base(sequence *s, vmafgpu_result result) {
     return 0;
 }
 
-/* Begins a base before most edits. */
+/* In most cases, begins a base for the next edits. */
 static void need_base(sequence *s) {
     if (s->config.max_edit_size && s->base != BASE && !one_in(5))
         call_edit_begin(s);
@@ -2186,7 +2186,7 @@ static int fetch_map(sequence *s) {
     return 1;
 }
 
-/* Compares a map with the blocks of a base of the same pair. */
+/* Compares a map with the blocks that vmafgpu_edit_blocks() returns for the same pair. */
 static void check_map(sequence *s) {
     const image *const shown[4] = { s->map.has_previous ? &s->map.previous : NULL, &s->map.reference, NULL,
                                     &s->map.distorted };
@@ -2272,7 +2272,7 @@ static void call_open_wrong(sequence *s) {
     }
 }
 
-/* Tests a context without frames, which supports vmafgpu_predict() only. */
+/* Tests a context without frames, which only supports vmafgpu_predict(). */
 static void call_no_frames(sequence *s) {
     static double features[MOST_COLUMNS], got[MOST_COLUMNS];
     const int columns = main_clip(s)->columns;
@@ -2346,7 +2346,7 @@ static void call_fault(sequence *s) {
         call_burst(s); /* so that pairs are in flight */
 }
 
-/* Makes the next allocations fail. Skipped if other threads allocate, which open GPUs. */
+/* Makes the next allocations fail. Skipped if other threads allocate memory because they open GPUs. */
 static void call_no_memory(sequence *s) {
     if (options.no_faults || s->config.gpu.open_in_background || s->config.gpu.devices || !one_in(4) ||
         s->memory.failed)
@@ -2514,7 +2514,7 @@ static void end_driver(sequence *s) {
         gpu_end(g);
 }
 
-/* Makes the first device current again, as before each call. After a fault, the library may have failed to do so. */
+/* Makes the first device current again, as it was before each call. After a fault, the library may have failed to. */
 static void restore_device(const sequence *s) {
     if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));
@@ -2585,7 +2585,7 @@ static void run_sequence(long run) {
 
 /* ---- the program ---- */
 
-/* Prints which sequence was ended by a sanitizer or a signal. */
+/* Prints which sequence a sanitizer or a signal ended. */
 static void print_sequence(void) {
     if (current) {
         fprintf(stderr, "fuzz_api was ended at [%s]; repeat: --seed %llu --only %ld\n", test_where,

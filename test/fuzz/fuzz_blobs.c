@@ -1,6 +1,6 @@
-/* Property: for any LZMA stream, container or text, no byte outside of the input is read, and no byte outside of the
- * output buffer is written. Accepted data has the stated size. The first byte of the input selects the kind and the
- * size of the output. This file contains the implementation, as it calls internal functions. */
+/* Property: for any LZMA stream, container or text, no byte outside the input is read, and no byte outside the output
+ * buffer is written. Accepted data has the expected size. The first byte of the input selects the kind of input and the
+ * size of the output. This file contains the implementation, because it calls internal functions. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_NO_SIMD
 #define VMAFGPU_IMPLEMENTATION
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         blobs[0].crc = vmafgpu__crc32(data + 1, size - 1);
         blobs[0].at = data[0] >> 1 & 1 ? 5 : 0;
         unpack(&v, blobs, 0);
-    } else { /* a container: the checksums of the entries and of three blobs of four are right */
+    } else { /* a container: the checksums of the entries and of three out of four blobs are right */
         vmafgpu__image image;
         uint8_t *copy = (uint8_t *)malloc(size);
         uint32_t count, crc;

@@ -1,8 +1,8 @@
-/* Property: any sequence of calls of the library with the functions of libvmaf returns 0 or a negative errno and leaks
- * nothing. A call takes ownership of both pictures of a pair or of none. Reading a value twice gives the same value.
+/* Property: in our library that replaces libvmaf, each call in any sequence returns 0 or a negative errno, and nothing
+ * leaks. A call takes ownership of both pictures of a pair or of neither. Reading a value twice returns the same value.
  *
- * The input is a list of calls. The first byte of each is an index of `calls`, and the next bytes are its arguments.
- * After the end of the input, arguments are 0. */
+ * The input is a list of calls. The first byte of each is an index into `calls`, and the next bytes are its arguments.
+ * After the end of the input, all arguments are 0. */
 #include <libvmaf/libvmaf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static const char *name(state *s) {
     return ONE_OF(s, names);
 }
 
-/* Returns the index of the next pair in most cases, otherwise a limit of a range. */
+/* Returns, in most cases, the index of the next pair; otherwise an index at the limit of a range. */
 static unsigned index_of(state *s, unsigned next) {
     static const unsigned numbers[] = { 0, 1, 2, 5, 4095, 4096, 0x7fffffffu, 0x80000000u, 0xffffffffu };
     unsigned choice = byte(s);
@@ -217,7 +217,7 @@ static void call_preallocate(state *s) {
         s->pools[i] = ++s->pool_count;
 }
 
-/* Fetches a picture from a pool, unless all are in use: then the call would wait. */
+/* Fetches a picture from a pool, unless all are in use, because the call would then wait. */
 static void call_fetch(state *s) {
     int i, k = (int)(byte(s) % PICTURES), used = 0;
     VmafContext *c = context(s, &i);
@@ -262,7 +262,7 @@ static void call_read(state *s) {
     }
 }
 
-/* Reads a valid pair of new pictures, without which most sequences would score nothing. */
+/* Reads a valid pair of new pictures. Without such calls, most sequences would score nothing. */
 static void call_read_new(state *s) {
     int i;
     VmafContext *c = context(s, &i);
@@ -349,7 +349,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ONE_OF(&s, calls)(&s);
     for (int i = 0; i < CONTEXTS; i++)
         close_context(&s, i);
-    for (int i = 0; i < PICTURES; i++) /* some belong to pools of closed contexts */
+    for (int i = 0; i < PICTURES; i++) /* some pictures belong to pools of closed contexts */
         unref(&s, i);
     for (int i = 0; i < MODELS; i++) {
         vmaf_model_destroy(s.models[i]);

@@ -1,5 +1,5 @@
-/* Property: any model file is read or rejected with a message. vmafgpu_open() accepts a model that was read, and scores
- * a pair, or rejects it with a message. */
+/* Property: any model file is read or is rejected with a message. If a model was read, vmafgpu_open() accepts it and
+ * the context scores a pair, or vmafgpu_open() rejects it with a message. */
 #include "../../vmafgpu.h"
 #include <stdlib.h>
 #include <string.h>

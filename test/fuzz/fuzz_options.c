@@ -23,8 +23,8 @@ static char *word(char **rest) {
     return *start ? start : NULL;
 }
 
-/* Reduces a width or height to a small value, which may or may not be large enough for CAMBI. Values out of range are
- * returned unchanged. */
+/* Reduces a width or height to a small value, which may or may not be large enough for CAMBI. Returns values that are
+ * out of range unchanged. */
 static int small(int side) {
     return side < LARGE ? (side > SIDE ? SIDE : side) : side <= 16384 ? LARGE + side % (LARGEST - LARGE + 1) : side;
 }

@@ -1,12 +1,12 @@
-/* Runs random cases (cases.h) on AVX2, AVX-512 or NEON, on several threads and on GPUs, and compares each with plain C
- * on one thread. All columns must be equal, bit for bit, or both must fail with the same result.
+/* Runs random cases (cases.h) on AVX2, AVX-512 or NEON, on several threads and on GPUs, and compares each run with
+ * plain C on one thread. All columns must be equal, bit for bit, or both runs must fail with the same result.
  *
  *     levels [--seed S] [--first N] [--cases N] [--seconds N] [--gpu BACKEND,DRIVER,KERNELS[,PIXELS]]... [--no-cpu]
  *     levels --seed S --only N [--keep FOLDER]
  *
  *   --seed      default: a fresh seed, which is printed
  *   --cases     default 300; no limit with --seconds
- *   --gpu       also compares a GPU. BACKEND is cuda or hip. DRIVER is the driver library (empty: that of the system).
+ *   --gpu       also tests a GPU. BACKEND is cuda or hip. DRIVER is the driver library (empty: the system's).
  *               KERNELS is a file (empty: the default of vmafgpu.h). The GPU skips cases with more than PIXELS luma
  *               samples in all frames together
  *   --no-cpu    compares GPUs only
@@ -33,7 +33,7 @@ typedef struct gpu {
     long pixels; /* 0: any */
     int is_simulated;
     simulated_gpu sim;
-    vmafgpu *first; /* real GPU: a context that stays open, so that others open quickly */
+    vmafgpu *first; /* real GPU: a context that stays open, so that other contexts open quickly */
 } gpu;
 
 static gpu gpus[GPUS];
@@ -51,7 +51,7 @@ typedef struct outcome {
     scores scores;
     int aggregate_count;
     double aggregates[AGGREGATES];
-    char **names; /* of the columns */
+    char **names; /* column names */
 } outcome;
 
 static void keep_names(outcome *o, const vmafgpu *context) {
@@ -125,7 +125,7 @@ static int is_equal(double a, double b) {
     return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Returns the number of values that differ. Writes the names of their columns, and the first difference. */
+/* Returns the number of values that differ. Writes the names of the columns that differ, and the first difference. */
 static long compare_values(const outcome *got, const outcome *expected, char *columns, size_t size, char *first,
                            size_t first_size) {
     const scores *g = &got->scores, *e = &expected->scores;
@@ -210,7 +210,7 @@ static void run_cpu(const fuzz_case *c, const film *f, vmafgpu_config config, co
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         outcome got;
         char way[64];
-        if (masks[i] == ALL_OFF && c->number % 4) /* plain C with threads is slow: in one case of four */
+        if (masks[i] == ALL_OFF && c->number % 4) /* plain C with threads is slow, so only one case in four */
             continue;
         config.cpumask = masks[i];
         config.threads = 1 + (c->threads + (int)i) % 7;
@@ -243,7 +243,7 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
     config.gpu.batch = c->threads % 3; /* the default, 1, 2 */
     if (g->is_simulated) {
         config.gpu.vif_arithmetic =
-            c->threads % 2 + 1; /* not the default of the card, which the driver would have to compile */
+            c->threads % 2 + 1; /* not the card's default, for which the driver would have to compile kernels */
         g->sim.reset();
         g->sim.set_order((int)(c->number % 3), (int)(c->number % 5), c->seed ^ c->number);
     }
@@ -257,7 +257,7 @@ static void run_gpu(gpu *g, const fuzz_case *c, const film *f, vmafgpu_config co
     outcome_free(&got);
 }
 
-/* Runs a case on all levels and GPUs. Frames are in host memory; test_gpu.c tests the other kinds. */
+/* Runs a case on all levels and GPUs. Frames are in host memory; test_gpu.c tests the other kinds of memory. */
 static void run_all(const fuzz_case *c, const film *f, int has_cpu) {
     vmafgpu_model_config models[FUZZ_MODELS];
     vmafgpu_feature_config features[FUZZ_FEATURES];

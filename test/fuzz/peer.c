@@ -12,9 +12,9 @@
  * Each case has one of these results:
  *   equal      the reports are equal
  *   refused    both tools reject the case
- *   known      the reports differ; the manual of vmafgpu.h documents that libvmaf reads outside of its buffers here
+ *   known      the reports differ; the manual of vmafgpu.h documents that libvmaf reads outside its buffers here
  *   declined   our tool rejects the case, as the manual documents
- *   unsteady   the reports differ, and that of libvmaf depends on uninitialised memory (MALLOC_PERTURB_)
+ *   unsteady   the reports differ, and the libvmaf report depends on uninitialised memory (MALLOC_PERTURB_)
  *   crash      only the tool of libvmaf is ended by a signal
  *   differ     the reports differ
  *   accepted   libvmaf rejects the case, our tool scores it
@@ -96,7 +96,7 @@ static void wait_for(run *r) {
     test_need(r->status != 127, "a tool could not be started");
 }
 
-/* Whether a tool was ended by a signal, also if a shell script ran it. */
+/* Whether a signal ended a tool, even if a shell script ran the tool. */
 static int is_crash(int status) {
     return status < 0 || status == 134 || status == 139;
 }
@@ -127,7 +127,7 @@ static int is_declined(const char *message) {
         "frames are too small",
         "chroma planes are too small",
         "for a filter of",
-        "source and encode sizes do not match", /* the threads of libvmaf lose this error of a second cambi */
+        "source and encode sizes do not match", /* libvmaf with threads does not report this error of a second cambi */
     };
     for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
         if (strstr(message, messages[i]))
@@ -142,7 +142,7 @@ static int is_word_of(const char *list, const char *word, size_t length) {
     return 0;
 }
 
-/* Returns the number of columns with one of these parts in their names; *all is the number of columns. */
+/* Returns the number of columns whose names contain `part` or `other`; *all is the number of all columns. */
 static int columns_with(const char *columns, const char *part, const char *other, int *all) {
     int count = 0;
     *all = 0;
@@ -155,7 +155,7 @@ static int columns_with(const char *columns, const char *part, const char *other
     return count;
 }
 
-/* Whether the y4m reader of libvmaf assumes another length of chroma rows, and reads from wrong positions. */
+/* Whether the y4m reader of libvmaf assumes a wrong length of chroma rows, and reads from wrong positions. */
 static int is_misread(const fuzz_case *c) {
     const int is_odd = (c->width & 1) || (c->chroma == 420 && (c->height & 1));
     return c->is_y4m && (c->chroma == 420 || c->chroma == 422) && is_odd;

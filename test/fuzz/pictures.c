@@ -1,4 +1,4 @@
-/* Makes the clips of random cases, see cases.h. Uses integers only, so all machines make the same samples. */
+/* Makes the clips of random cases; see cases.h. All arithmetic is in integers, so all machines make equal samples. */
 #include "cases.h"
 
 #define FUZZ_NAME(name) #name,
@@ -18,7 +18,7 @@ typedef struct painter {
     const film *natural;
 } painter;
 
-/* Returns a clip of test/golden/real. It is read at the first call. */
+/* Returns a clip from test/golden/real, which is read at the first call. */
 static const film *natural_film(int which) {
     static const char *const paths[2] = { "test/golden/real/seek_8b.squeezed", "test/golden/real/c422_10b.squeezed" };
     static film films[2];
@@ -88,7 +88,7 @@ static int natural(const painter *p, int frame, int side, int plane, int x, int 
     return (bytes == 1 ? sample[0] : sample[0] | sample[1] << 8) << (16 - f->clip.depth);
 }
 
-/* Returns the 16-bit sample at a position, which is in luma samples. */
+/* Returns the 16-bit sample at a position in luma samples. */
 static int paint(const painter *p, int frame, int side, int plane, int x, int y) {
     const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, turn = (uint32_t)frame;
     uint32_t h, v;

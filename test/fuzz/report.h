@@ -1,4 +1,4 @@
-/* Reads reports of libvmaf and of our tool, removes version and fps, and finds differences. */
+/* Reads reports from libvmaf and from our tool, removes version and fps, and finds differences. */
 #ifndef FUZZ_REPORT_H
 #define FUZZ_REPORT_H
 
@@ -28,7 +28,7 @@ static inline char *report_mask(char *text) {
     return text;
 }
 
-/* Puts each value on a separate line, as libvmaf writes no line break after null. */
+/* Puts each value on a separate line, because libvmaf writes no line break after null. */
 static inline void report_break(char *text) {
     for (; *text; text++)
         if (text[0] == ',' && text[1] == ' ')
@@ -47,7 +47,7 @@ typedef struct figures {
     int count, frames;
 } figures;
 
-/* Finds the values of all frames. Changes the text, into which the result points. */
+/* Finds the values of all frames. Changes the text; the result points into it. */
 static inline figures figures_of(char *text) {
     figures f = { NULL, 0, 0 };
     int room = 1, is_metric = 0;
@@ -82,7 +82,7 @@ static inline const char *figures_find(const figures *f, const figure *like) {
     return NULL;
 }
 
-/* Appends the columns of `a` that differ from `b` or that `b` lacks. */
+/* Appends the columns of `a` that differ in `b` or that `b` lacks. */
 static inline void figures_compare(const figures *a, const figures *b, char *columns, size_t size, char *first,
                                    size_t first_size, int is_second) {
     for (int i = 0; i < a->count; i++) {
@@ -100,7 +100,7 @@ static inline void figures_compare(const figures *a, const figures *b, char *col
     }
 }
 
-/* Names the columns in which two reports in JSON differ; "" if all frames are equal. Changes the texts. */
+/* Writes the names of the columns in which two JSON reports differ, or "" if there are none. Changes the texts. */
 static inline void report_columns(char *theirs, char *ours, char *columns, size_t size, char *first,
                                   size_t first_size) {
     figures a = figures_of(theirs), b = figures_of(ours);

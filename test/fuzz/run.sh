@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs fuzz targets one after another, each on a copy of its seeds. If a target crashes, the script prints the name of a
-# file with the input. Then it runs fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS in total.
+# file that contains the input. Then it runs fuzz_api on the CPU and on each simulated GPU, for FUZZ_SECONDS in total.
 #
 #     test/fuzz/run.sh FOLDER 'OPTIONS' TARGETS...
 #
 # FUZZ_SECONDS and FUZZ_SEED are environment variables. By default, the seed is the time. The script prints the seed.
-# The target `levels` needs no inputs: it compares levels of vector code in random cases, see levels.c.
+# The target `levels` needs no inputs: it compares levels of vector code in random cases; see levels.c.
 folder=$1
 options=$2
 shift 2

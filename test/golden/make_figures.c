@@ -1,4 +1,4 @@
-/* Prints libvmaf's values for the cases on standard input. See README.md in this folder.
+/* Reads cases from standard input and prints the libvmaf values. See README.md in this folder.
  *
  *     cc -O2 make_figures.c -lvmaf -lm -lpthread -o make_figures && ./make_figures < cases.txt > figures.txt
  */
@@ -10,7 +10,7 @@
 
 enum { MAX_COLUMNS = 80, NAME_SIZE = 160 };
 
-/* The bits of libvmaf's instruction set mask disable instruction sets. With all bits set, it runs plain C. */
+/* The bits of libvmaf's instruction set mask disable instruction sets. With all bits set, libvmaf runs plain C. */
 static const uint64_t plain_c = 255;
 
 static void need(int ok, const char *what, const char *name) {

@@ -3,8 +3,9 @@
  *     squeezed WIDTHxHEIGHT DEPTH CHROMA FRAMES
  *
  * The rest is one stream with the planes of reference 0, distorted 0, reference 1, ... Each sample is predicted as the
- * median of left, above and left + above - corner. An adaptive arithmetic coder codes the difference to the sample bit
- * by bit, in a context that depends on how much the neighbours differ. The same functions read and write. */
+ * median of left, above and left + above - corner. An adaptive arithmetic coder codes the difference between the sample
+ * and the prediction bit by bit, in a context that depends on how much the neighbours differ. The same functions are
+ * used for reading and writing. */
 #ifndef SQUEEZE_H
 #define SQUEEZE_H
 
@@ -65,7 +66,7 @@ static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
     return bit;
 }
 
-/* Codes a number of at most SQUEEZE_BITS bits. A writer writes `number`. Returns the number. */
+/* Codes a number of at most SQUEEZE_BITS bits. A writer writes `number`. Returns the number read or written. */
 static inline int squeeze_number(squeeze *s, int which, int context, int number) {
     unsigned size = (unsigned)(number < 0 ? -number : number);
     int bits = 1, is_negative;

@@ -1,4 +1,5 @@
-/* Sequences of calls: consecutive clips, streams and contexts of the caller, batches, several contexts and threads. */
+/* Tests sequences of calls: consecutive clips, the caller's streams and contexts, batches, several contexts and
+ * threads. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -106,7 +107,7 @@ void test_reuse(gpu *g) {
     check_wait_after_flush(g);
 }
 
-/* Frames are copied to the device and overwritten there on config.gpu.stream, without waiting on the host. */
+/* Frames are copied to the device and overwritten there in the stream config.gpu.stream; the host does not wait. */
 void test_caller_stream(gpu *g) {
     enum { FRAMES = 7 };
     for (int way = 0; way < 14; way++) {
@@ -158,7 +159,7 @@ void test_caller_stream(gpu *g) {
             if (CHECK_INT(
                     vmafgpu_score_pair(context, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), NULL, &score),
                     VMAFGPU_OK)) {
-                CHECK_BITS(score.values[0], expected.values[0]); /* adm2 or cambi: depends on no neighbour */
+                CHECK_BITS(score.values[0], expected.values[0]); /* adm2 or cambi: does not depend on other frames */
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_context(g, context, &expected);
@@ -173,7 +174,7 @@ void test_caller_stream(gpu *g) {
     }
 }
 
-/* Tests a CUcontext of the caller on the last device. The current context must not change. */
+/* Tests a CUcontext that the caller created on the last device. The current context must not change. */
 static void check_caller_context(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
@@ -238,7 +239,7 @@ static void leave_error(gpu *g) {
     }
 }
 
-/* The current device must not change, whether the context uses it or not, and a pending error must stay pending. */
+/* The current device must not change, whether or not the context uses it, and a pending error must stay pending. */
 static void check_caller_device(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
@@ -291,7 +292,7 @@ static void check_caller_device(gpu *g) {
             check_thread(g, current, has_error);
         }
         if (g->is_simulated) {
-            g->sim.fail("hipInit", 1, 101); /* as a runtime without a GPU does */
+            g->sim.fail("hipInit", 1, 101); /* like a runtime without a GPU */
             CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
             CHECK_HAS(vmafgpu_last_error(context), "no device");
             vmafgpu_close(context);
@@ -366,7 +367,7 @@ void test_score_pair(gpu *g) {
                 CHECK_BITS(score.score, score_expected.score);
                 check_row(score.values, score_expected.values, expected.columns);
             }
-            /* the same as the second of two candidates */
+            /* the same pair as the second of two candidates */
             {
                 vmafgpu_frame two[2];
                 vmafgpu_score both[2];
@@ -461,7 +462,7 @@ void test_reset(gpu *g) {
                 if (is_reset && context) {
                     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                     CHECK_INT(vmafgpu_reusable_count(context), 0);
-                    if (g->is_simulated) /* work that the reset did not wait for runs as late as possible */
+                    if (g->is_simulated) /* work for which the reset did not wait runs as late as possible */
                         g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
                     for (int i = 0; i < first.count; i++)
                         picture_spoil(g, &first.pictures[i]);
@@ -550,7 +551,7 @@ void test_next_score(gpu *g) {
             if (dice / 3 % 4 == 0) {
                 CHECK_INT(vmafgpu_wait(context, i / 2 + 1), VMAFGPU_OK);
                 CHECK(vmafgpu_reusable_count(context) > i / 2);
-                CHECK(vmafgpu_score_count(context) >= i / 2); /* the last one lacks motion of the next frame */
+                CHECK(vmafgpu_score_count(context) >= i / 2); /* the last pair lacks the motion of the next frame */
             }
         }
         if (context) {

@@ -1,5 +1,5 @@
 /* Tests clips that are scored by more than one backend: config.gpu.open_in_background, which moves a clip from the CPU
- * to a GPU, and several GPUs. The scores must be bit-identical, also with acquired pairs, failures and early closes. */
+ * to a GPU, and several GPUs. The scores must be bit-identical, even with acquired pairs, failures and early closes. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep() */
 #include "gpu.h"
 #include <pthread.h>
@@ -15,13 +15,13 @@ static void wait_for_opening(const vmafgpu *context) {
         pause_a_little();
 }
 
-/* Makes a simulated GPU block in its init function until it is released. A real GPU opens at any time. */
+/* Makes a simulated GPU block in its init function until it is released. A real GPU may open at any time. */
 static void hold_opening(gpu *g, int is_held) {
     if (g->is_simulated)
         g->sim.hold(is_held ? g->vendor->init : NULL);
 }
 
-/* A config with AUTO that opens this GPU in the background: the library of the other vendor is not installed. */
+/* Returns a config with AUTO that opens this GPU in the background: the other vendor's library is not installed. */
 static vmafgpu_config background_config(const gpu *g, const film *f) {
     vmafgpu_config config = gpu_config(g, f);
     config.backend = VMAFGPU_BACKEND_AUTO;
@@ -37,7 +37,7 @@ static void check_no_note(const vmafgpu *context) {
 
 /* ---- opening a GPU in the background ---- */
 
-/* Selections with standalone features. TEMPORAL needs preceding frames: distorted ones, and chroma of references. */
+/* Selections with standalone features. TEMPORAL needs preceding distorted frames, and chroma of references. */
 enum { TEMPORAL = -2, STANDALONE = -1 };
 static const selection temporal = { "temporal",
                                     1,
@@ -57,7 +57,7 @@ static const selection *selection_of(int selected) {
 /* How a clip is pushed. */
 typedef struct push_plan {
     int selected, batch, queue, subsample, threads, delivery, discard;
-    int first, end; /* range of pushed pairs; frames of the film around it are preceding and following frames */
+    int first, end; /* range of pushed pairs; frames before and after it are preceding and following frames */
     int ahead;      /* number of pairs that are acquired ahead; 0: acquires none */
     int depth, shift, chroma;
 } push_plan;
@@ -235,7 +235,7 @@ static void push_film(const film *f, const reel *r, const vmafgpu_config *config
     scores_free(&got);
 }
 
-/* Each driver call fails once (fault 0), the device is lost from a call on (1), or each allocation fails once (2). */
+/* Each driver call fails once (fault 0), the device is lost at each call (1), or each allocation fails once (2). */
 static void check_opening_faults(gpu *g, int selected, int fault) {
     enum { FRAMES = 9 };
     film f = film_make("texture+mix", 20, 18, 8, FRAMES, 820);
@@ -442,7 +442,7 @@ static void check_background_rules(gpu *g) {
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
-    config = background_config(g, &f); /* the path may change when vmafgpu_open() has returned */
+    config = background_config(g, &f); /* the path may change after vmafgpu_open() has returned */
     {
         char path[1024];
         snprintf(path, sizeof path, "%s", g->kernels_path);
@@ -456,7 +456,7 @@ static void check_background_rules(gpu *g) {
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
-    for (int threads = 0; threads < 4; threads += 3) { /* until the GPU is open, the copy threads score */
+    for (int threads = 0; threads < 4; threads += 3) { /* until the GPU is open, the copy threads compute scores */
         int calls = 0;
         config = background_config(g, &f);
         config.gpu.copy_threads = threads;
@@ -530,7 +530,7 @@ static void check_tag_of_pair(void *user, const vmafgpu_score *score) {
     ++*(int *)user;
 }
 
-/* Checks tags with more pairs in flight than the context keeps rows with config.discard_scores. */
+/* Checks tags if, with config.discard_scores, more pairs are in flight than the context keeps rows. */
 static void check_tags(gpu *g, const int *devices, int count) {
     enum { PAIRS = 300 };
     film f = small_film(DEFAULT, 32, 32, 8, 5, 31);
@@ -560,7 +560,7 @@ void test_tags(gpu *g) {
     check_tags(g, NULL, 0);
 }
 
-/* Frames in every kind of memory, with waits, on two and three GPUs. */
+/* Checks frames in every kind of memory, with waits, on two and three GPUs. */
 static void check_devices(gpu *g, int count) {
     static const struct {
         int selected, width, height, depth, frames, count, batch, queue, subsample, threads, delivery, spoils;
@@ -648,7 +648,7 @@ static void check_devices(gpu *g, int count) {
     }
 }
 
-/* Frames in memory of the device that vmafgpu_next_device() returns, with single pairs between them. */
+/* Checks frames in the memory of the device that vmafgpu_next_device() returns, with single pairs in between. */
 static void check_next_device(gpu *g) {
     enum { FRAMES = 26 };
     static const storage how = { "d", 0, 0, 48, 0, 0 }, upside_down = { "d", 0, 0, -48, 0, 0 };
@@ -696,7 +696,7 @@ static void check_next_device(gpu *g) {
     }
 }
 
-/* Acquired memory with several GPUs, also in layouts that are converted in place, with preceding and following
+/* Checks acquired memory with several GPUs, including layouts that are converted in place, and preceding and following
  * frames. */
 static void check_devices_acquire(gpu *g) {
     static const push_plan ways[] = {
@@ -844,7 +844,7 @@ static void parallel_with_gaps(void *user, int count, void (*task)(void *arg, in
         task(arg, i);
 }
 
-/* A config.parallel_for that skips tasks now and then makes pushes fail, but no score may be wrong. */
+/* If config.parallel_for sometimes skips tasks, pushes fail, but no score may be wrong. */
 static void check_devices_parallel_for(gpu *g) {
     enum { FRAMES = 24 };
     film f = film_make("texture+mix", 40, 36, 8, FRAMES, 880);
@@ -978,7 +978,7 @@ static void check_devices_rules(gpu *g, int threads) {
     film_free(&f);
 }
 
-/* Blocks a driver call until `wanted` threads are in it, or for ten seconds. */
+/* Blocks a driver call until `wanted` threads have called it, but at most for ten seconds. */
 typedef struct rendezvous {
     gpu *g;
     int wanted, is_met;
@@ -994,7 +994,7 @@ static void *end_rendezvous(void *user) {
     return NULL;
 }
 
-/* With several threads, all GPUs are opened at the same time. */
+/* If there are several threads, all GPUs are opened at the same time. */
 static void check_devices_together(gpu *g) {
     static const char *const cuda[] = { "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate" };
     static const char *const hip[] = { "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags" };

@@ -50,7 +50,7 @@ typedef struct samples {
     size_t size;
 } samples;
 
-/* Makes random edits. Those for the GPU are equal, but their samples may be in device memory. */
+/* Makes random edits for the CPU, and the same edits for the GPU, whose samples may be in device memory. */
 static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edit *of_cpu, vmafgpu_edit *of_gpu,
                        int count) {
     const int bytes = c->bytes == 2 || c->bytes == 3 || c->depth > 8 ? 2 : 1, shift = c->bytes == 3 ? 16 - c->depth : 0;
@@ -117,7 +117,7 @@ static vmafgpu_config edit_config(const gpu *g, const film *f, const edit_case *
     return config;
 }
 
-/* Compares the blocks of the base, of the CPU (v[0]) and of the GPU (v[1]). */
+/* Compares the blocks of the base on the CPU (v[0]) with those on the GPU (v[1]). */
 static void check_map(vmafgpu *const *v, int size) {
     vmafgpu_block *blocks[2];
     int across = 0, down = 0;
@@ -267,7 +267,7 @@ static void test_refused(gpu *g) {
     CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "luma sample exceeds 10 bits (word 1024 at its column 8, row 12)");
     check_edit(&scores[0], &before);
-    edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first illegal edit is reported, also if it is found later */
+    edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first illegal edit is reported, even if it is found later */
     edits[0].data = NULL;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
     edits[1].data = (const void *)(uintptr_t)(device + sizeof words);
@@ -301,7 +301,8 @@ static void test_refused(gpu *g) {
     film_free(&f);
 }
 
-/* Commits edits to a base of RGB frames that have been overwritten. The planes must not be computed from them again. */
+/* Commits edits to a base whose RGB frames have been overwritten. The planes must not be computed from these frames
+ * again. */
 static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
     enum { WIDTH = 72, HEIGHT = 56, SIZE = WIDTH * HEIGHT * 4 };
     const edit_case c = { "texture+mix", WIDTH, HEIGHT, 8, 1, "vmaf_v0.6.1", NULL, 24, 0, 1, NULL };
@@ -531,7 +532,7 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     film_free(&f);
 }
 
-/* If the GPU fails, maps in flight become NaN and later maps fail. */
+/* If the GPU fails, the maps in flight contain NaN, and later requests for maps fail. */
 static void check_maps_lost(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 2, 1);
     vmafgpu_config config = gpu_config(g, &f);
@@ -556,7 +557,7 @@ static void check_maps_lost(gpu *g) {
     film_free(&f);
 }
 
-/* With maps, the GPU is open when vmafgpu_open() returns, despite config.gpu.open_in_background. */
+/* With maps, the GPU is open when vmafgpu_open() returns, even if config.gpu.open_in_background is set. */
 static void check_maps_at_once(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 1, 1);
     vmafgpu_config config = gpu_config(g, &f);

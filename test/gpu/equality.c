@@ -103,7 +103,7 @@ void check_equality(gpu *g, const film *f, const equality *e) {
         for (int i = 0; i < f->clip.frames; i++) {
             vmafgpu_result result = reel_push(&r, context, i);
             if (result == VMAFGPU_ERROR_UNREAD_SCORES &&
-                e->delivery == NEXT) { /* the scores of long batches are unread */
+                e->delivery == NEXT) { /* scores of long batches have not been read yet */
                 collect_next(context, &c);
                 result = reel_push(&r, context, i);
             }
@@ -219,8 +219,8 @@ void test_equality(gpu *g) {
         check_generated(g, &cases[i], (uint32_t)i + 1);
 }
 
-/* Warps of the matrix form of VIF that claim a second piece. They do so only if there are at least 24 steps of 16 x 16
- * samples per warp. On a GPU with one multiprocessor a small picture is enough. */
+/* Tests warps that claim a second piece, in the matrix form of VIF. Warps do so only if there are at least 24 steps of
+ * 16 x 16 samples per warp. On a GPU with one multiprocessor, a small picture is enough. */
 void test_vif_pieces(gpu *g) {
     static const equality cases[] = {
         { "texture+mix", 320, 200, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 1, VIF, 0, 1, KEPT, 0 },
@@ -237,7 +237,7 @@ void test_vif_pieces(gpu *g) {
     }
 }
 
-/* Models of v1, with chroma in every layout and kind of memory. */
+/* Tests the v1 models, with chroma in every layout and every kind of memory. */
 void test_v1(gpu *g) {
     /* clang-format off */
     static const struct {
@@ -276,7 +276,7 @@ void test_v1(gpu *g) {
 
 /* ---- SpEED ---- */
 
-/* speed_chroma with all options, bit depths and layouts, and with the smallest sizes. */
+/* Tests speed_chroma with all options, bit depths and layouts, and with the smallest sizes. */
 void test_v1_speed(gpu *g) {
     /* clang-format off */
     static const struct {
@@ -407,7 +407,7 @@ void test_random(gpu *g) {
 
 enum { CROP_WIDTH = 112, CROP_HEIGHT = 84 };
 
-/* The central part of a clip of test/golden/real. */
+/* Returns the central part of a clip from test/golden/real. */
 static film film_from_real(const char *path) {
     film whole, f;
     test_need(film_from_squeezed(&whole, path), path);

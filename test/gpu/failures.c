@@ -4,7 +4,7 @@
 
 /* ---- clips ---- */
 
-/* Indices of the frames that vmafgpu_score_pair() scores, and of the frame before them. */
+/* SHORT_FRAMES is the length of the clips. vmafgpu_score_pair() scores frame PAIR, with frame PAIR_BEFORE before it. */
 enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
 
 /* How a clip is pushed. Without a single pair, the queue is sometimes full. */
@@ -39,7 +39,7 @@ static cpu_scores short_answers(const film *f, int selected) {
     return a;
 }
 
-/* Overwrites the reusable frames; they are in host memory. */
+/* Overwrites the reusable frames, which must be in host memory. */
 static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
     for (const int64_t reusable = vmafgpu_reusable_count(context); *spoilt < reusable; ++*spoilt) {
         memset(r->pictures[2 * *spoilt].bytes, 0xA7, r->pictures[2 * *spoilt].size);
@@ -118,7 +118,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK_INT(result, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK(!missing || g->sim.hit()[0] != 0);
 
-    /* a shorter clip; a failed GPU stays failed, and then frames in device memory cannot be scored */
+    /* a shorter clip; if the GPU has failed it is not used again, and frames in device memory cannot be scored */
     CHECK_INT(vmafgpu_reusable_count(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -142,12 +142,13 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "call", "lost from call", "allocation" };
 
-/* Distance of the calls that fail. At TEST_SOME, each vendor tests every other call, as they share the host code. */
+/* Returns the step from one failing call to the next. With TEST_SOME every other call is enough, because the vendors
+ * share the host code. */
 static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }
 
-/* Repeats the run with the fault at each `stride`-th occasion, until a run ends before the fault occurs. */
+/* Repeats the run with a fault at every `stride`-th occasion, until a run ends before the fault occurs. */
 static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const push_plan *way, int stride) {
     static const int errors[] = { 2, 700, 719, 999 };
@@ -206,8 +207,8 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     }
 }
 
-/* The device is lost, and then an allocation of the CPU backend fails. Some pairs may lack a score; later pairs have
- * one. */
+/* The device is lost, and then an allocation of the CPU backend fails. Some pairs may have no score, but later pairs
+ * have one. */
 static void check_lost_without_memory(gpu *g) {
     for (long n = 1; n <= 4; n++) {
         film f = film_make("texture+mix", 40, 36, 8, SHORT_FRAMES, 113);
@@ -272,7 +273,7 @@ static void check_all_faults(gpu *g) {
     check_lost_without_memory(g);
 }
 
-/* Models of v1: the CPU needs chroma to take over, and the GPU runs more kernels. */
+/* With v1 models, the CPU needs chroma to take over, and the GPU runs more kernels. */
 static void check_faults_of_v1(gpu *g) {
     static const push_plan plain = { 2, 2, 2, 0 }, reuse = { 2, 2, -1, 1 };
     const vmafgpu_backend backend = g->vendor->backend;
@@ -325,8 +326,8 @@ static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_
     return result;
 }
 
-/* Begins a base, tries and commits edits, and pushes a pair. If the GPU has failed there can be no base, but pairs in
- * host memory are still scored. */
+/* Begins a base, tries and commits edits, and pushes a pair. If the GPU has failed, there is no base, but pairs in host
+ * memory are still scored. */
 static void run_edits(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, edit_results *a) {
     const int on_device = f->reference.memory == VMAFGPU_MEMORY_DEVICE;
     vmafgpu_score score;
@@ -443,7 +444,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     }
 }
 
-/* With AUTO, the CPU computes maps if a copy to the GPU fails at open. */
+/* With AUTO, the CPU computes the maps if a copy to the GPU fails in vmafgpu_open(). */
 static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config, const edit_results *expected) {
     int is_over = 0;
     for (long n = 1; !is_over; n++) {
@@ -530,7 +531,7 @@ void test_failures(gpu *g) {
 
 /* ---- execution orders ---- */
 
-/* Blocks, warps and streams in every order of the simulated GPU. */
+/* Runs blocks, warps and streams in every order that the simulated GPU supports. */
 void test_orders(gpu *g) {
     /* clang-format off */
     static const equality cases[] = {

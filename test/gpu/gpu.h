@@ -1,6 +1,6 @@
 /* Helpers of test_gpu: driver functions that the tests call, films in pageable, pinned and device memory, and an
- * allocator that counts. The driver is a real one or that of test/simulated. Only a simulated driver can fail on demand
- * and report leaks. */
+ * allocator that counts. The driver is either a real one or the one in test/simulated. Only a simulated driver can fail
+ * on demand and report leaks. */
 #ifndef GPU_H
 #define GPU_H
 
@@ -121,7 +121,7 @@ static inline void gpu_begin(gpu *g, int blocks, int streams, uint64_t seed) {
         test_need(g->retain(&g->context, 0) == 0 && g->push(g->context) == 0, "no context");
 }
 
-/* Checks that the context or device of gpu_begin() is still current, and that the library left no error pending. */
+/* Checks that the context or device that gpu_begin() selected is still current, and that no error is pending. */
 static inline void gpu_check_caller(gpu *g) {
     if (g->is_hip) {
         int device = -1;
@@ -374,7 +374,7 @@ typedef struct resource {
 } resource;
 
 /* Creates a CUDA array, copies rows of host memory into it, and creates a surface for it. Returns 0 on failure; *array
- * and *surface are set as far as they were created. */
+ * and *surface are set if they were created. */
 static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, int height, int format,
                              unsigned channels, void **array, uint64_t *surface) {
     enum { SURFACE_LDST = 2, HOST = 1, ARRAY = 3 };
@@ -406,12 +406,13 @@ static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, 
 
 /* ---- contexts ---- */
 
-/* The backend for frames in device memory: AUTO for CUDA, which AUTO assumes for such frames; otherwise HIP. */
+/* Returns the backend for frames in device memory: AUTO for CUDA, because AUTO takes such frames for CUDA frames;
+ * otherwise HIP. */
 static inline vmafgpu_backend backend_for_device(const gpu *g) {
     return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
 }
 
-/* A config that scores the film on this GPU, without falling back to the CPU at open. */
+/* Returns a config that scores the film on this GPU. vmafgpu_open() does not fall back to the CPU. */
 static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     vmafgpu_config config = film_config(f);
     config.backend = g->vendor->backend;
@@ -421,7 +422,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     return config;
 }
 
-/* The scores of the CPU backend for the same config, from frames in pageable memory. */
+/* Returns the scores from the CPU backend for the same config, with frames in pageable memory. */
 static inline scores cpu_score(const film *f, const vmafgpu_config *config) {
     vmafgpu_config plain = *config;
     plain.backend = VMAFGPU_BACKEND_CPU;
@@ -590,7 +591,7 @@ enum {
 extern const selection selections[SELECTIONS];
 
 void select_features(vmafgpu_config *config, const selection *s);
-/* A small film. From V1 on, selections get chroma and a fixed size that is large enough for them. */
+/* Returns a small film. For selections from V1 on, it has chroma and a fixed size that is large enough for them. */
 film small_film(int selected, int width, int height, int depth, int frames, uint32_t seed);
 
 enum { KEPT, CALLBACK, NEXT }; /* how the test receives scores: at the end, by callback, by vmafgpu_next_score() */
@@ -603,7 +604,7 @@ typedef struct equality {
     vmafgpu_memory promised; /* config.gpu.frame_memory */
 } equality;
 
-/* Scores a film, or a generated film, on the GPU and the CPU and compares the scores. */
+/* Compares the scores of a film on the GPU and on the CPU; check_generated() generates it. */
 void check_equality(gpu *g, const film *f, const equality *e);
 void check_generated(gpu *g, const equality *e, uint32_t seed);
 

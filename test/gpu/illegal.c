@@ -1,4 +1,4 @@
-/* Tests samples that exceed the bit depth: which pairs fail, and which neighbours. */
+/* Tests samples that exceed the bit depth: which pairs fail, and which of their neighbours. */
 #include "gpu.h"
 
 /* The mean of a column over all frames except first..end - 1, added in frame order. */
@@ -40,7 +40,7 @@ static void picture_flip(gpu *g, picture *p, size_t byte, int bit) {
     CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
 }
 
-/* Illegal chroma samples at random positions: the GPU must report exactly those that the CPU reports. */
+/* Tests illegal chroma samples at random positions. The GPU must report exactly the samples that the CPU reports. */
 void test_v1_speed_illegal(gpu *g) {
     static const struct {
         int width, height, depth;
@@ -124,8 +124,8 @@ void test_v1_speed_illegal(gpu *g) {
     }
 }
 
-/* If a preceding or following frame is illegal, the pairs whose motion depends on it fail. An illegal distorted frame
- * of a pair that is skipped makes no pair fail. */
+/* If a preceding or following frame contains an illegal sample, the pairs whose motion depends on this frame fail. If a
+ * pair is skipped, an illegal sample in its distorted frame makes no pair fail. */
 static void test_illegal_neighbours(gpu *g) {
     enum { FRAMES = 6, FIRST = 2, END = 5 };
     for (int way = 0; way < 4; way++) {
@@ -212,7 +212,7 @@ static void test_illegal_chroma(gpu *g) {
     }
 }
 
-/* Two consecutive pairs are illegal, with and without motion, through which their neighbours also fail. */
+/* Two consecutive pairs contain illegal samples. With motion, their neighbours fail too; without it, they do not. */
 static void check_two_consecutive(gpu *g) {
     enum { FRAMES = 6, BAD = 2 };
     static const char *const forced[] = { "motion.motion_force_zero=true", NULL };

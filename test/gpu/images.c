@@ -1,4 +1,4 @@
-/* Tests kinds of memory, files of kernels (damaged or for other GPUs), missing devices, and memory sizes. */
+/* Tests kinds of memory, kernel files that are damaged or for other GPUs, missing devices, and memory sizes. */
 #include "gpu.h"
 
 /* ---- kinds of memory ---- */
@@ -71,8 +71,8 @@ void test_kinds_of_memory(gpu *g) {
     film_free(&f);
 }
 
-/* Opens with a config for which no GPU can be used. Checks that the error message, or with AUTO the note, contains
- * `words`. */
+/* Opens a context with a config for which no GPU can be used. Checks that the error message (with AUTO, the note)
+ * contains `words`. */
 static void check_unusable(const gpu *g, const film *f, vmafgpu_config config, const scores *expected,
                            const char *words) {
     static const vmafgpu_memory frames[3] = { VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_HOST, VMAFGPU_MEMORY_DEVICE };
@@ -117,7 +117,7 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* Kernels for the simulated CUDA are texts. */
+/* Kernels for the simulated CUDA driver are texts. */
 static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
@@ -243,7 +243,7 @@ static bytes code_object(int machine, int target, const char *names, size_t name
     put(&b,
         "\x7f"
         "ELF\2\1\1\x40\3",
-        9); /* 64 bits, little-endian, ABI of AMD, code object version 5 */
+        9); /* 64 bits, little-endian, AMD's ABI, code object version 5 */
     put_number(&b, 0, 7);
     put_number(&b, 3, 2); /* a shared object */
     put_number(&b, (uint64_t)machine, 2);
@@ -273,7 +273,7 @@ static bytes shortened(bytes b, size_t by) {
     return b;
 }
 
-/* A copy with another value in the 8 bytes from `at` on. */
+/* Returns a copy in which the 8 bytes from `at` on contain `value`. */
 static bytes changed(bytes b, size_t at, uint64_t value) {
     for (int i = 0; i < 8; i++)
         b.data[at + (size_t)i] = (unsigned char)(value >> 8 * i);
@@ -294,7 +294,7 @@ typedef struct part {
     int target;
 } part;
 
-/* Makes a bundle of code objects. A part with target 0 has no content, like the entry of the host. */
+/* Makes a bundle of code objects. A part with target 0 has no content, like the entry for the host. */
 static bytes bundle(const part *parts, int count) {
     bytes b;
     size_t at = 32;
@@ -333,7 +333,7 @@ static void check_image(const gpu *g, const film *f, vmafgpu_config config, cons
     }
 }
 
-/* The code of a device is found in a bundle, and its kernels compute the expected scores. The default of
+/* The code object for a device is found in a bundle, and its kernels compute the expected scores. The default of
  * config.gpu.vif_arithmetic depends on the target. */
 static void check_targets(gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
@@ -372,7 +372,7 @@ static void check_targets(gpu *g, const film *f, vmafgpu_config config, const sc
     g->sim.set(SIMULATED_CAPABILITY, g->sim.lanes() == 32 ? GFX1100 : GFX942);
 }
 
-/* Bundles with invalid headers, and truncated bundles. */
+/* Tests bundles with invalid headers, and truncated bundles. */
 static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         const char *name;

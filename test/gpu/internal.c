@@ -109,7 +109,7 @@ void test_v1_cambi(gpu *g) {
         const char *options;
         int batch, least;
     } cases[] = {
-        /* depths, odd sizes, full and incomplete batches */
+        /* bit depths, odd sizes, full and incomplete batches */
         { "bands+same", 320, 240, 8, 3, "", 2, 40 },
         { "bands+same", 331, 217, 9, 2, "", 1, 40 },
         { "bands+same", 257, 243, 10, 5, "", 5, 40 },
@@ -254,8 +254,8 @@ void test_sums(gpu *g) {
     }
 }
 
-/* Sizes for which the last tile of a row or column is nearly empty. Warps and lanes that are completely outside the
- * frame must add nothing. */
+/* Tests sizes for which the last tile of a row or column is nearly empty. Warps and lanes that are completely outside
+ * the frame must add nothing to the sums. */
 void test_partial(gpu *g) {
     static const int widths[] = { VMAFGPU__VIF_TILE_WIDTH + 1, VMAFGPU__VIF_TILE_WIDTH + 8,
                                   VMAFGPU__MOTION_TILE_WIDTH + 1, VMAFGPU__MOTION_TILE_WIDTH + 6 },
@@ -273,7 +273,7 @@ typedef struct tested {
     vmafgpu_layout layout;
     int arithmetic;
     const char *features;              /* "name options|name options" */
-    int max_edit_size, map_block_size; /* if not 0, the default model is also used */
+    int max_edit_size, map_block_size; /* if not 0, the default model is used too */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text,
@@ -309,9 +309,9 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     return config;
 }
 
-/* Whether the self-test can notice that a kernel computes wrong values. Exceptions: the check for illegal samples, as
- * the picture has none; cambi_order, for sums from 2^53 on; import, if luma is not used; variants of speed_low that are
- * not used; edit_patch, as nothing is committed. */
+/* Whether the self-test can detect that a kernel computes wrong values. Exceptions: the check for illegal samples,
+ * because the picture contains none; cambi_order, which matters only for sums >= 2^53; import, if luma is not used;
+ * variants of speed_low that are not used; edit_patch, because nothing is committed. */
 static int is_detectable(const char *kernel, const tested *t) {
     const int is_speed = !strncmp(t->features, "speed", 5);
     const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
@@ -322,7 +322,7 @@ static int is_detectable(const char *kernel, const tested *t) {
             (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
 }
 
-/* Makes each kernel of a context compute wrong values in turn. vmafgpu_open() must report it. */
+/* Makes each kernel of a context, one after another, compute wrong values. vmafgpu_open() must report this. */
 static void check_planted(gpu *g, const tested *t) {
     film f = film_make("texture+mix", t->width, t->height, t->depth, 1, 7);
     vmafgpu_feature_config features[8];
@@ -385,7 +385,7 @@ void test_self_test(gpu *g) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_planted(g, &cases[i]);
     {
-        /* AUTO falls back to the CPU; with skip_self_test the wrong kernel is not noticed */
+        /* AUTO falls back to the CPU; with skip_self_test the faulty kernel is not detected */
         film f = film_make("texture+mix", 48, 40, 8, 2, 7);
         vmafgpu_config config = gpu_config(g, &f);
         scores expected = cpu_score(&f, &config), got;
@@ -418,8 +418,8 @@ void test_self_test(gpu *g) {
 
 /* ---- uncertain sums and pixels ---- */
 
-/* Treats all sums as uncertain. Sums that a second pass does not decide are recomputed in the order of libvmaf: all
- * sums (IN_ORDER), none (DECIDED), or some (ANY). */
+/* Treats all sums as uncertain. Sums that are still uncertain after a second pass are recomputed in the order of
+ * libvmaf: all sums (IN_ORDER), none (DECIDED), or some (ANY). */
 enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {
@@ -455,8 +455,8 @@ static void check_in_order(gpu *g, int left, const char *what, int width, int he
     film_free(&f);
 }
 
-/* Squares of 16-bit samples whose sum exceeds the exact range of a double, followed by small odd squares, whose
- * addition is rounded. */
+/* Adds squares of 16-bit samples until their sum exceeds the exact range of a double, and then small odd squares, so
+ * that these additions are rounded. */
 static void check_rounded_squares(gpu *g) {
     enum { COUNT = 2404 * 2101 };
     film f = film_make("noise+invert", 2404, 2101, 16, 1, 3);
@@ -485,7 +485,7 @@ static void check_rounded_squares(gpu *g) {
     film_free(&f);
 }
 
-/* Uncertain pixels of ciede: some, or more than the list holds. */
+/* Tests uncertain pixels of ciede: some, or more than the list can hold. */
 static void check_colours(gpu *g, int all_over) {
     static const unsigned char colours[][6] = { /* luma of both frames, Cb, Cr */
                                                 { 145, 152, 38, 34, 70, 77 },     { 72, 68, 62, 54, 81, 80 },
@@ -560,7 +560,7 @@ static void put_blob(unsigned char *container, size_t *at, int i, const char *ta
     *at += packed;
 }
 
-/* Writes kernels for the simulated GPU: a text for CUDA, the header of a code object for HIP. Unless is_good, the
+/* Writes kernels for the simulated GPU: a text for CUDA, the header of a code object for HIP. If is_good is 0, the
  * driver rejects them. Returns their size. */
 static size_t sim_kernels(const gpu *g, int is_good, char *out) {
     static const unsigned char elf[20] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0 };
@@ -645,7 +645,7 @@ void test_containers(gpu *g) {
             scores_free(&got);
         }
         vmafgpu_close(v);
-        /* wrong bits and truncated containers */
+        /* flipped bits and truncated containers */
         for (size_t n = 16; !cases[c].words && n < at && count == 1; n += 7) {
             v = NULL;
             container[n] ^= 8;

@@ -3,7 +3,8 @@
 
 enum { LIVE_FRAMES = 12 };
 
-/* Pushes each pair until it is accepted, or drops it if the queue is full. Reads scores with vmafgpu_next_score(). */
+/* Pushes each pair until it is accepted or, if drops_pairs, drops pairs while the queue is full. Reads scores with
+ * vmafgpu_next_score(). */
 static void check_live(gpu *g, const char *kinds, int batch, int queue, const int *devices, int count,
                        int drops_pairs) {
     film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, (uint32_t)(batch * 8 + queue)), accepted = f;
@@ -120,7 +121,7 @@ static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
     film_free(&f);
 }
 
-/* If the GPU is lost, the CPU continues, with the same scores. */
+/* If the GPU is lost, the CPU continues with the same scores. */
 static void check_lost(gpu *g) {
     film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, 6);
     vmafgpu_config config = gpu_config(g, &f);

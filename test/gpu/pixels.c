@@ -6,7 +6,7 @@ enum { FRAMES = 3, PICTURES = 2 * FRAMES };
 
 typedef struct pixel_case {
     vmafgpu_pixels pixels[2]; /* reference, distorted */
-    const char *kinds;        /* as storage.kinds; also 's' for a surface, 'a' for an array */
+    const char *kinds;        /* as storage.kinds, plus 's' for a surface and 'a' for an array */
     int width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
@@ -45,7 +45,7 @@ static void make_surface(gpu *g, pixel_picture *p, vmafgpu_pixels pixels, int wi
     p->frame.memory = kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
 }
 
-/* Copies the pixels to pinned or device memory. Bytes around them must not be read. */
+/* Copies the pixels to pinned or device memory. Bytes around the pixels must not be read. */
 static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_pixels pixels, char kind) {
     uint64_t start;
     const ptrdiff_t at = (const unsigned char *)p->host.data[0] - p->bytes;
@@ -203,7 +203,7 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
         pixel_picture_free(g, &pictures[i]);
 }
 
-/* Messages for frames that are not supported. */
+/* Checks the messages for frames that are not supported. */
 static void check_pixels_refused(gpu *g) {
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
                            "d",
@@ -244,7 +244,7 @@ static void check_pixels_refused(gpu *g) {
         CHECK_INT(vmafgpu_push(context, &p.frame, &p.frame), VMAFGPU_OK);
     }
     vmafgpu_close(context);
-    if (g->is_simulated) { /* it has two devices */
+    if (g->is_simulated) { /* the simulated GPU has two devices */
         where("several GPUs");
         config.gpu.device_count = VMAFGPU_ALL_DEVICES;
         context = open_checked(&config);
@@ -258,7 +258,7 @@ static void check_pixels_refused(gpu *g) {
     pixel_picture_free(g, &p);
 }
 
-/* The self-test finds kernels that compute wrong values. */
+/* The self-test detects kernels that compute wrong values. */
 static void check_pixels_self_test(gpu *g) {
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
                            "d",
@@ -305,7 +305,7 @@ typedef struct plane_case {
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
     char kind;
-    int bad; /* the plane with an illegal sample, from 1 on; 0: none */
+    int bad; /* number of the plane with an illegal sample, counted from 1; 0: none */
 } plane_case;
 
 typedef struct plane_picture {
@@ -315,7 +315,7 @@ typedef struct plane_picture {
     uint64_t surfaces[3];
 } plane_picture;
 
-/* Makes planes in surfaces or arrays. The low bits of P010 are not 0; they are not read from surfaces. */
+/* Makes planes in surfaces or arrays. The low bits of P010 samples are not 0; the GPU ignores them in surfaces. */
 static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, const plane_case *c, int index) {
     const int bytes = c->depth > 8 ? 2 : 1, shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->depth : 0;
     const int planes = c->layout == VMAFGPU_LAYOUT_PLANAR ? 3 : 2;
@@ -462,7 +462,7 @@ static void check_planes_refused(gpu *g) {
     plane_picture_free(g, &p);
 }
 
-/* When the GPU fails, the CPU scores frames in host memory; frames in surfaces have no score. */
+/* If the GPU fails, the CPU scores frames in host memory, and frames in surfaces have no score. */
 static void check_pixels_failure(gpu *g, char kind) {
     const char kinds[] = { kind, 0 };
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2 },
@@ -507,7 +507,7 @@ static void check_pixels_failure(gpu *g, char kind) {
         pixel_picture_free(g, &pictures[i]);
 }
 
-/* The context copies the base of edits: frames may be overwritten before edits are committed. */
+/* The context copies the base of edits, so the frames may be overwritten before edits are committed. */
 static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
     const char kinds[] = { kind, 0 };
     const pixel_case c = {

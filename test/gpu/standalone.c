@@ -1,5 +1,5 @@
-/* Compares standalone features (psnr, ciede, float_* and others) of the GPU with those of the CPU, bit for bit. Covers
- * every layout, kind of memory and order of calls. */
+/* Compares the values of standalone features (psnr, ciede, float_* and others) on the GPU with those on the CPU, bit
+ * for bit. Tests every layout, kind of memory and order of calls. */
 #include "gpu.h"
 
 enum { MOST_FEATURES = 14 };
@@ -52,7 +52,7 @@ static film standalone_film(const standalone_case *m) {
     return film_make_colour(m->what, m->width, m->height, m->depth, m->chroma, m->frames, 11);
 }
 
-/* Compares the scores of a clip, then of single pairs. */
+/* Compares the scores of a clip, and then those of single pairs. */
 static void check_standalone(gpu *g, const standalone_case *m) {
     film f = standalone_film(m);
     char text[640];
@@ -213,7 +213,7 @@ void test_standalone_on_cpu(gpu *g) {
 
 /* ---- lost GPUs ---- */
 
-/* The CPU continues with the planes that the library has copied, whose layout may differ from that of the frames. */
+/* The CPU continues with the library's copies of the planes, whose layout may differ from that of the frames. */
 void test_standalone_lost(gpu *g) {
     /* clang-format off */
     static const standalone_case cases[] = {
@@ -263,8 +263,8 @@ void test_standalone_lost(gpu *g) {
 
 /* ---- features that need preceding distorted frames or chroma ---- */
 
-/* An illegal sample makes all pairs from `first` to `last` fail, which depend on it. is_seed: the sample is in a frame
- * of vmafgpu_push_preceding(). */
+/* Checks that an illegal sample makes the pairs from `first` to `last` fail, which depend on it. If is_seed, the sample
+ * is in a frame passed to vmafgpu_push_preceding(). */
 static void check_illegal(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
     enum { FRAMES = 6, BAD = 2 };
     const standalone_case m = { "texture+mix", 160, 160, 10, 420, FRAMES, { "d", 0, 0, 0, 0, 0 }, 2, 0, feature };

@@ -34,7 +34,7 @@ static const ErrorName error_names[] = {
 };
 
 /* ================================================================================================
- * >>contexts                                     one stack of contexts per thread
+ * >>contexts                                     a stack of contexts for each thread
  * ================================================================================================ */
 
 static std::map<std::thread::id, std::vector<const void *>> stacks;
@@ -207,8 +207,8 @@ ENTRY(cuDeviceGetAttribute, (int *value, int attribute, int device), NEEDS_INIT,
  * >>modules and functions
  * ================================================================================================ */
 
-/* An image is a text with a version, a target and the last line of kernel files. If it lists entry points, the module
- * has only these kernels. */
+/* An image is a text with a version, a target, and the last line that kernel files have. If the text lists entry
+ * points, the module contains only these kernels. */
 static int load_module(const Call &call, const void **handle, const char *text) {
     const char *const last_line = "// end of vmafgpu kernels";
     const char *const version = strstr(text, ".version "), *const target = strstr(text, ".target sm_");
@@ -233,7 +233,7 @@ static int load_module(const Call &call, const void **handle, const char *text) 
     return add_module(call, handle, std::move(module));
 }
 
-/* attributes of functions */
+/* function attributes */
 enum { MOST_THREADS = 0, STATIC_SHARED = 1, REGISTERS = 4, MOST_SHARED = 8, CARVEOUT = 9 };
 
 static int set_attribute(const Call &call, const void *handle, int attribute, int value) {
@@ -303,7 +303,7 @@ struct CopyRows {
 /* ---- arrays and surfaces ---- */
 
 enum { ARRAY = 3, SURFACE_LDST = 2 };
-static std::map<void *, Surface> arrays; /* by handle, which is the handle of the memory */
+static std::map<void *, Surface> arrays; /* by handle; an array has the handle of its memory */
 
 /* CUDA_ARRAY3D_DESCRIPTOR */
 struct ArrayShape {
@@ -348,15 +348,15 @@ static int create_surface(const Call &call, uint64_t *surface, const Resource &r
     const auto it = arrays.find(resource.array);
     if (resource.kind != 0 || it == arrays.end())
         return call.mistake(INVALID_VALUE, "not an array");
-    if (!it->second.height) /* not a mistake: programs may try */
+    if (!it->second.height) /* not a mistake: programs are allowed to try this */
         return INVALID_VALUE;
     *surface = ++last << 8 | 1;
     surfaces[*surface] = it->second;
     return SUCCESS;
 }
 
-/* A lost device runs no kernels, but in the simulation pending work still runs and needs its surfaces: it runs
- * first. */
+/* A lost device runs no kernels. In the simulation, however, pending work still runs and needs its surfaces, so it runs
+ * before the surface is destroyed. */
 static int destroy_surface(const Call &call, uint64_t surface) {
     if (call.error && call.context)
         finish(call.context);
@@ -385,7 +385,7 @@ static int get_pointer_attribute(const Call &call, void *value, int attribute, u
     const auto &blocks = is_on_device ? driver.memory : driver.pinned;
     auto it = blocks.upper_bound(address);
     if (it == blocks.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)
-        return INVALID_VALUE; /* not a mistake: pageable memory is unknown to the driver */
+        return INVALID_VALUE; /* not a mistake: the driver does not know pageable memory */
     const Context *const context = std::prev(it)->second.context;
     switch (attribute) {
     case OF_CONTEXT:
@@ -431,7 +431,7 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, uint64_t address), NEE
 /* ================================================================================================
  * >>external                                     memory of Mesa's Vulkan driver for the CPU
  * ================================================================================================
- * lavapipe exports memory as memfd files. The allocation is at the end of the file, after a page for the driver. */
+ * lavapipe exports memory as memfd files. The allocation is at the end of the file, after the driver's page. */
 enum { OPAQUE_FD = 1, DEDICATED = 1, PAGE = 4096 };
 
 struct MemoryDescription {

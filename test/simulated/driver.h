@@ -3,10 +3,10 @@
  * cuda.cpp and hip.cpp define the entry points of their APIs with these functions. Exactly one file of a library
  * includes this file.
  *
- * Work that is submitted to a stream is queued. It runs when a call waits for it or queries it, in a legal order that
- * the test selects (simulated.h): as late as possible, immediately, newest first and others. This reveals missing waits
- * and buffers that are reused too early. Copies from pageable memory read it when they are submitted, as in real
- * drivers. Copies from and to pinned memory run in stream order.
+ * Work that is submitted to a stream is queued. It runs in a legal order that the test selects (see simulated.h): for
+ * example immediately, newest first, or as late as possible, when a call waits for it or queries it. This reveals
+ * missing waits and buffers that are reused too early. Copies from pageable memory read it when they are submitted, as
+ * in real drivers. Copies to and from pinned memory run in stream order.
  *
  * Handles are numbers that are never reused. Every entry point starts with a Call, which locks the driver, counts the
  * call, and fails if a test requested it.
@@ -26,7 +26,7 @@
 #include "executor.h"
 #include "simulated.h"
 
-/* hidden: several of these libraries can be loaded in one process and share nothing */
+/* hidden, so that several of these libraries can be loaded in one process and share nothing */
 #pragma GCC visibility push(hidden)
 
 namespace simulated {
@@ -55,7 +55,7 @@ inline const char *const no_event = "not an event of the current context";
 enum { HOST = 1, DEVICE = 2, ANYWHERE = 4 }; /* kinds of memory; ANYWHERE: memory of any device */
 
 /* ================================================================================================
- * >>vendor                                       definitions of cuda.cpp and hip.cpp besides entry points
+ * >>vendor                                       definitions in cuda.cpp and hip.cpp that are not entry points
  * ================================================================================================ */
 
 struct Context;
@@ -157,7 +157,7 @@ struct Driver {
     std::map<const void *, Module> modules;
     std::map<const void *, Function> functions;
     std::map<const void *, StreamHandle> stream_handles;
-    std::vector<std::shared_ptr<Stream>> streams; /* also null streams, and destroyed streams with pending work */
+    std::vector<std::shared_ptr<Stream>> streams; /* including null streams, and destroyed streams with pending work */
     std::map<const void *, Event> events;
     std::map<uint64_t, Block> memory, pinned;
     long left_behind[SIMULATED_KINDS] = {}; /* objects that were not released before their context ended */
@@ -205,7 +205,7 @@ struct Driver {
 
 inline Driver driver;
 
-/* Waits while calls of this entry point are held (simulated_hold()). Returns the mutex that the caller must lock. */
+/* Waits while simulated_hold() blocks calls of this entry point. Returns the mutex that the caller must lock. */
 inline std::atomic<const char *> held_entry{ nullptr };
 inline std::atomic<long> held_calls{ 0 };
 inline std::mutex &wait_while_held(const char *name) {
@@ -219,7 +219,7 @@ inline std::mutex &wait_while_held(const char *name) {
 }
 
 /* One call of an entry point. If `error` is set, the entry point must return it and do nothing. Entry points that
- * release an object release it anyway, so that tests of failures find only real leaks. */
+ * release an object release it even then, so that tests of failures find only real leaks. */
 enum { NEVER_FAILS, NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT };
 
 struct Call {
@@ -244,7 +244,7 @@ struct Call {
     int mistake(int code, const char *what) const {
         return driver.report_mistake(code, std::string(entry) + ": " + what);
     }
-    /* The result of an entry point that has released an object. */
+    /* Returns the result of an entry point that has released an object. */
     int done(int result) const {
         return error ? error : context && context->error ? context->error : result;
     }
@@ -291,7 +291,7 @@ template <class T, class Value> int answer(T *out, Value value) {
  * >>streams                                      the order of work
  * ================================================================================================ */
 
-/* Returns the stream whose work must run before the next work of `stream`, or NULL if that can run now. */
+/* Returns the stream whose work must run before the next work of `stream`, or NULL if the next work can run now. */
 inline Stream *blocker(const Stream &stream) {
     const Work &work = stream.queue.front();
     if (work.is_wait && !work.record->is_done)
@@ -387,8 +387,8 @@ inline std::shared_ptr<Stream> find_stream(const Call &call, const void *handle)
  * >>memory
  * ================================================================================================ */
 
-/* Returns the host address of device memory of a context, or of any context if it is NULL. Returns NULL unless all
- * bytes are in one allocation. */
+/* Returns the host address of device memory that belongs to `context`, or to any context if `context` is NULL. Returns
+ * NULL unless all bytes are in one allocation. */
 inline unsigned char *device_bytes(const Context *context, uint64_t address, size_t bytes) {
     const Range *range = machine.memory.find(address, bytes);
     if (!range || (context && range->owner && range->owner != context))
@@ -604,8 +604,8 @@ inline int occupancy(const Call &call, int *blocks, const void *handle, int thre
     return SUCCESS;
 }
 
-/* Returns the argument of a launch, one struct, which is passed by pointer or in a buffer. NULL if it has the wrong
- * size. */
+/* Returns the argument of a launch: a struct, which is passed by pointer or in a buffer. Returns NULL if its size is
+ * wrong. */
 inline const void *launch_struct(const Kernel &kernel, void **arguments, void **extra) {
     const void *buffer = nullptr;
     size_t size = 0;

@@ -1,14 +1,14 @@
 /* executor.h - runs GPU kernels on the host: blocks of threads, warps of lanes, checked memory
  *
- * A GPU thread is a fiber, with a stack and a hand-written switch. The lanes of a warp form a ring. A lane runs until
- * it reaches a collective operation of the warp (shuffle, vote, barrier, matrix product, end). Then the next lane of
- * the ring runs. The last lane that arrives continues first, as all data is present. The warps of a block form a ring
- * in the same way and synchronise at block barriers and at the end. A collective operation needs one switch per lane
- * and no search. If lanes or warps wait at different operations, which would be a deadlock on a device, the launch
- * fails with a message.
+ * A GPU thread is a fiber, which has its own stack and is switched by hand-written code. The lanes of a warp form a
+ * ring. A lane runs until it reaches a collective operation of the warp (shuffle, vote, barrier, matrix product, end);
+ * then the next lane in the ring runs. The last lane to arrive continues first, because all data are then available.
+ * The warps of a block form a ring in the same way, and synchronise at block barriers and at the end. A collective
+ * operation needs one switch per lane and no search. If lanes or warps wait at different operations, which would be a
+ * deadlock on a device, the launch fails with a message.
  *
- * A mistake of a kernel ends its launch with a message that contains kernel, block and thread. It never ends the
- * program. One launch runs at a time; run() locks a mutex.
+ * If a kernel makes a mistake, its launch ends with a message that names the kernel, the block and the thread. The
+ * program always continues. One launch runs at a time; run() locks a mutex.
  */
 #ifndef SIMULATED_EXECUTOR_H
 #define SIMULATED_EXECUTOR_H
@@ -67,7 +67,7 @@ enum { LANES = simulated::WARP }; /* a scoped name, as in the kernels */
 #endif
 #endif
 
-/* hidden: libraries with 32 and with 64 lanes can be loaded in one process and share nothing */
+/* hidden, so that libraries with 32 and with 64 lanes can be loaded in one process and share nothing */
 #pragma GCC visibility push(hidden)
 
 /* ================================================================================================
@@ -77,7 +77,8 @@ enum { LANES = simulated::WARP }; /* a scoped name, as in the kernels */
 #if defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(SIMULATED_UCONTEXT)
 
 /* Pushes the callee-saved registers, stores the stack pointer in *left and switches to the stack `other`.
- * Floating-point modes are not switched, as all fibers use the same. Weak, as several files include this header. */
+ * Floating-point modes are not switched, because all fibers use the same modes. The symbol is weak, because several
+ * files include this header. */
 extern "C" void simulated_switch(void **left, void *other);
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n.weak simulated_switch\n.hidden simulated_switch\n.type simulated_switch, @function\n"
@@ -162,7 +163,7 @@ struct Fiber {
 
     void switch_to(Fiber &other) {
 #ifdef SIMULATED_ASAN
-        /* the fake stack is kept at the end of a fiber: the next fiber on this stack uses it */
+        /* when a fiber ends, its fake stack is kept for the next fiber on this stack */
         __sanitizer_start_switch_fiber(&fake_stack, other.low, other.size);
 #endif
 #ifdef SIMULATED_TSAN
@@ -184,8 +185,8 @@ struct Fiber {
 /* ================================================================================================ >>memory
  * checked memory of kernels
  * ================================================================================================ A device address is
- * a host address with one bit set that no host address has. Accesses without load() and store(), in a kernel or on the
- * host, crash. Pinned host memory keeps its address. */
+ * a host address with one additional bit set, which is 0 in all host addresses. Accesses without load() or store(), in
+ * a kernel or on the host, crash. Pinned host memory keeps its address. */
 const uintptr_t DEVICE_BIT = static_cast<uintptr_t>(1) << 55;
 enum { STAMP_BYTES = 64, POISON_DEVICE = 0xa7, POISON_SHARED = 0xb9, POISON_COPY = 0x9d };
 
@@ -194,7 +195,7 @@ struct Range {
     unsigned char *host;                /* host address of byte `begin` */
     std::unique_ptr<uint32_t[]> stamps; /* for each 64 bytes, the last launch that wrote there */
     std::unique_ptr<unsigned char[]> owned;
-    const void *owner;           /* the context that may use it; NULL: any */
+    const void *owner;           /* the context that may use the range; NULL: any */
     std::vector<bool> forbidden; /* for each byte, whether it must not be read; empty: all may be read */
 
     bool may_be_read(uintptr_t address, size_t bytes) const {
@@ -220,11 +221,11 @@ class Memory {
         add(reinterpret_cast<uintptr_t>(host) | DEVICE_BIT, bytes, host, owner).owned.reset(block);
         return reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
     }
-    /* Makes host memory accessible to kernels, at its own address. */
+    /* Makes host memory accessible to kernels, at its host address. */
     void map(void *host, size_t bytes, const void *owner = nullptr) {
         add(reinterpret_cast<uintptr_t>(host), bytes, static_cast<unsigned char *>(host), owner);
     }
-    /* Makes memory of another API accessible as device memory. Returns its device address. */
+    /* Makes memory from another API accessible as device memory. Returns its device address. */
     uintptr_t import(unsigned char *host, size_t bytes, const void *owner) {
         const uintptr_t address = reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
         add(address, bytes, host, owner);
@@ -343,7 +344,7 @@ struct Copy {
 };
 
 struct Lane : Fiber {
-    uint32_t thread = 0, index = 0;  /* index in the block; in the warp */
+    uint32_t thread = 0, index = 0;  /* thread: index in the block; index: in the warp */
     unsigned char *bottom = nullptr; /* lowest byte of the stack */
     Warp *warp = nullptr;
     Lane *next = nullptr;     /* next lane in the ring of the warp */
@@ -357,7 +358,8 @@ struct Warp {
     uint32_t index;
     uint32_t arrived;    /* lanes that have reached the current operation */
     Operation operation; /* the current operation */
-    /* Operands of the lanes. Two sets are used in turn, as some lanes still read one while others fill the next. */
+    /* Operands of the lanes. Two sets are used in turn, because some lanes still read one set while others already fill
+     * the next. */
     uint32_t turn;
     struct Exchange {
         uint32_t word[WARP];
@@ -445,8 +447,8 @@ struct Machine {
         return message[0] ? message : nullptr;
     }
 
-    /* Waits until all lanes of the warp have reached this operation. The caller has stored its operands before. Returns
-     * the index of the exchange that contains them. */
+    /* Waits until all lanes of the warp have reached this operation. The caller must have stored its operands. Returns
+     * the index of the exchange that contains all operands. */
     uint32_t synchronise(Operation operation) {
         Lane *const lane = now;
         Warp *const warp = lane->warp;
@@ -646,7 +648,7 @@ struct Machine {
             lane.next = &lanes[warp.index * WARP + lane_order[(i + 1) % WARP]];
             lane.copies.clear();
             lane.group = 0;
-            /* different offsets in the page, so that stacks do not compete for the same cache lines */
+            /* stacks start at different offsets in a page, so that they do not compete for the same cache lines */
             clean_stack(lane, TOPS + 4096);
             lane.registers.prepare(lane.bottom, lane.bottom + lane.size - lane.index * 192 % TOPS, enter);
         }
@@ -660,7 +662,7 @@ struct Machine {
         before->switch_to(*lane);
     }
 
-    /* Waits until all warps have reached this operation. All lanes of the running warp have. */
+    /* Waits until all warps have reached this operation. All lanes of the running warp must have reached it. */
     void synchronise_warps(Operation what) {
         Warp *const warp = now->warp;
         if (arrived == 0) {
@@ -700,8 +702,8 @@ struct Machine {
         }
 #endif
     }
-    /* Clears marks of the address sanitizer on an abandoned stack. After the end of a fiber they are near the top,
-     * after a failure anywhere. */
+    /* Clears the marks of the address sanitizer on an abandoned stack. If the fiber has ended, the marks are near the
+     * top; after a failure, they can be anywhere. */
     static void clean_stack(Lane &lane, size_t bytes) {
         (void)lane, (void)bytes;
 #ifdef SIMULATED_ASAN

@@ -1,15 +1,15 @@
 /* hip.cpp - the HIP runtime of the simulated GPU
  *
  * HIP has no visible contexts. Each thread has a current device, initially device 0, and a last error. Handles and
- * addresses are accepted only while the device that they belong to is current, which is stricter than HIP. With
- * -DSIMULATED_OLD_HIP, this is a runtime before version 6, without hipGetDevicePropertiesR0600 and without optional
- * functions.
+ * addresses are accepted only while the device to which they belong is current, which is stricter than HIP. With
+ * -DSIMULATED_OLD_HIP, this file simulates a runtime before version 6, without hipGetDevicePropertiesR0600 and without
+ * optional functions.
  */
 #include "driver.h"
 
 using namespace simulated;
 
-/* The capability is the target number of code objects; 0x41 is gfx1100, 0x4c is gfx942. */
+/* The capability is the target number in code objects; 0x41 is gfx1100, 0x4c is gfx942. */
 const Vendor simulated::vendor = {
     "hipInit", 64 * 1024, 0, false, 3, { 2, LANES == 32 ? 0x41 : 0x4c, 4, 1 << 30, 2, 64 * 1024 },
 };
@@ -40,7 +40,7 @@ static const ErrorName error_names[] = {
  * ================================================================================================ */
 
 struct Thread {
-    uint64_t age = 0; /* of the driver state for which this is valid */
+    uint64_t age = 0; /* age of the driver state for which this struct is valid */
     int device = 0, last_error = SUCCESS;
 };
 static std::atomic<uint64_t> age;
@@ -54,7 +54,7 @@ static Thread &own() {
     return thread_state;
 }
 
-/* The context of the current device. It is created when it is first needed, and never ends. */
+/* The context of the current device. It is created when it is first needed, and is never destroyed. */
 Context *simulated::current_context() {
     const int device = own().device;
     if (!driver.is_initialized || !driver.is_device(device))
@@ -109,7 +109,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* hipDeviceProp_t, since version 6 and before, with the fields that the library reads at their offsets. */
+/* hipDeviceProp_t since version 6 and before version 6. The fields that the library reads are at their offsets. */
 struct Properties {
     char name[256], identity[32];
     size_t memory, shared;
@@ -197,8 +197,8 @@ struct Section {
 };
 static_assert(sizeof(Elf) == 64 && sizeof(Section) == 64, "ELF64");
 
-/* The image must be a code object for the device. If it has string tables, the module has the kernels whose descriptors
- * are named there, so code objects of clang work. A header of 64 bytes also works. */
+/* The image must be a code object for the device. If it contains string tables, the module contains the kernels whose
+ * descriptors are named there, so code objects from clang work. The ELF header alone (64 bytes) works too. */
 static int load_module(const Call &call, const void **handle, const unsigned char *image) {
     enum { SYSTEM = 64, FIRST_VERSION = 2, SHARED = 3, AMDGPU = 224, MACHINE = 255, STRINGS = 3 };
     const char *const bundle = "__CLANG_OFFLOAD_BUNDLE__";
@@ -250,8 +250,8 @@ ENTRY(hipModuleLaunchKernel,
  * >>memory
  * ================================================================================================ */
 
-/* Copies rows. kind 1: host to device; 2: device to host; 3: device to device; 4: by the addresses, here only between
- * devices. */
+/* Copies rows. kind 1: host to device; 2: device to host; 3: device to device; 4: depends on the addresses, and is
+ * supported here only between devices. */
 static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int kind, const void *stream) {
     const auto side = [](int where, const void *pointer, size_t pitch) {
@@ -272,7 +272,7 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
                 side(from_host ? HOST : DEVICE, from, from_pitch), width, height);
 }
 
-/* Fills only the first fields of the attributes. */
+/* Sets only the first fields of the attributes. */
 static int get_pointer_attributes(const Call &call, int *attributes, uint64_t address) {
     const auto it = driver.memory.upper_bound(address);
     if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)

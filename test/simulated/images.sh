@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes kernel images for the simulated drivers: PTX for compute capability 7.5 and 8.0, and a bundle of code objects.
-# The images contain no code, see README.md.
+# The images contain no code; see README.md.
 #
 #     test/simulated/images.sh FOLDER
 folder=$1
@@ -11,7 +11,7 @@ image() { # NAME TARGET
 image simulated_75.ptx 75
 image simulated_80.ptx 80
 
-# Write a number as 2, 4 or 8 bytes. Numbers must be below 256, and below 65536 for u64.
+# These functions write a number as 2, 4 or 8 bytes. Numbers must be below 256, or below 65536 for u64.
 u16() {
     printf "\\$(printf %03o "$1")\\000"
 }

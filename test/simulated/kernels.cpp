@@ -2,7 +2,7 @@
  *
  * Compiled once per image: -DLANES=32, -DLANES=32 -DGPU_MATRIX, -DLANES=64, and for AMD with SIMULATED_KERNELS set to
  * vmafgpu_kernels.hip. Both NVIDIA images with 32 lanes are in one library, and their kernels have the same names.
- * All names are local to this file, and the table of kernels contains the image of each kernel.
+ * Therefore all names are local to this file, and the kernel table contains the image to which each kernel belongs.
  */
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* primitives.h - the primitives of vmafgpu_kernels.cu for the simulated GPU
  *
  * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
- * asynchronous copies, or with -DGPU_MATRIX_16 for the AMD image with matrix products. Include this before
+ * asynchronous copies, or with -DGPU_MATRIX_16 for the AMD image with matrix products. Include this file before
  * vmafgpu_kernels.cu, whose section >>primitives documents the primitives. simulated_launch() runs a kernel; see
  * README.md.
  */
@@ -23,7 +23,7 @@ enum { SIMULATED_IMAGE = 0 };
 #define GPU_FN    static inline __attribute__((unused))
 #define GPU_FAR   static __attribute__((noinline, unused))
 #define GPU_TABLE static __attribute__((unused)) const
-#ifdef SIMULATED_UNUSED /* kernels are templates, which are only compiled if name<0>(launch) is used */
+#ifdef SIMULATED_UNUSED /* kernels are templates, which are compiled only if name<0>(launch) is used */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     static_assert((threads) % LANES == 0, "whole warps"); \
     template <int> static void name([[maybe_unused]] const Launch &launch)
@@ -160,8 +160,8 @@ GPU_FN uint64_t load(const uint64_t *p) {
 GPU_FN Words4 load(const Words4 *p) {
     return simulated_load(p);
 }
-/* Returns a wrong value for every third store of the kernel that simulated_plant() selected. Samples and counts are off
- * by one bit; sums, which are rounded later, and floating-point values by more. */
+/* Returns a wrong value for every third store of the kernel that simulated_plant() selected. Samples and counts are
+ * wrong in one bit. Sums, which are rounded later, and floating-point values are wrong by more. */
 template <class T> static inline T simulated_wrong(T v) {
     if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
         const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;
@@ -173,7 +173,7 @@ template <class T> static inline T simulated_wrong(T v) {
 }
 #ifdef SIMULATED_NVIDIA /* AMD has no surfaces */
 #define GPU_SURFACES 1
-/* Reads a surface. Outside of it, the read is reported as one of address 0. */
+/* Reads a surface. A read outside the surface is reported as a read of address 0. */
 template <class T> static inline T simulated_surface(uint64_t handle, uint32_t x, uint32_t y) {
     const auto it = simulated::surfaces.find(handle);
     const bool is_inside = it != simulated::surfaces.end() && x % sizeof(T) == 0 && x + sizeof(T) <= it->second.row &&
@@ -263,7 +263,7 @@ GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) {
 GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
     return simulated_dot(a, b >> 16 & 255, b >> 24, c);
 }
-/* Keeps 24 bits, as AMD GPUs do, so that larger values give wrong results. Only illegal samples may be larger. */
+/* Keeps 24 bits, as on AMD GPUs, so that larger values lead to wrong results. Only illegal samples may be larger. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
 }
@@ -286,7 +286,7 @@ GPU_FN float fused(float a, float b, float c) {
 GPU_FN double fused(double a, double b, double c) {
     return fma(a, b, c);
 }
-/* Approximate, as on a device: off by -1, 0 or 1 unit in the last place, depending on the bits of the argument. */
+/* Approximate, as on a device: wrong by -1, 0 or 1 unit in the last place, depending on the bits of the argument. */
 GPU_FN float reciprocal(float v) {
     const uint32_t r = bits_of(1.0f / v);
     const uint32_t exponent = r >> 23 & 255;
@@ -326,7 +326,7 @@ GPU_FN float square_root(float v) {
 GPU_FN double square_root(double v) {
     return sqrt(v);
 }
-/* Approximate: off by up to four units in the last place, depending on the bits of the argument. */
+/* Approximate: wrong by up to four units in the last place, depending on the bits of the argument. */
 GPU_FN float reciprocal_root(float v) {
     return float_bits(bits_of(1.0f / sqrtf(v)) + (bits_of(v) * 2654435769u >> 16) % 9 - 4);
 }
@@ -357,7 +357,7 @@ template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
 }
 
 /* ---- matrix products of rows and columns of 32 bytes, which are exchanged as 16-bit values ---- */
-/* They take most of the time, so they are vectorised and compiled without sanitizers. */
+/* These products take most of the time, so they are vectorised and compiled without sanitizers. */
 #define SIMULATED_PLAIN __attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
 template <class Byte>
 SIMULATED_PLAIN static inline __attribute__((unused)) void simulated_widen(int16_t (&v)[32], uint32_t at,
@@ -536,7 +536,7 @@ GPU_FN void *simulated_host(const void *device, size_t bytes) {
     const simulated::Range *const range = simulated::machine.memory.find(address, bytes);
     return range ? range->host + (address - range->begin) : nullptr;
 }
-/* Makes host memory accessible to kernels, at its own address. */
+/* Makes host memory accessible to kernels, at its host address. */
 GPU_FN void simulated_map(void *host, size_t bytes) {
     simulated::machine.memory.map(host, bytes);
 }

@@ -1,9 +1,9 @@
-/* reductions.cpp - tests sums over warps and blocks with values that carry, and code paths that test pictures do not
- * reach
+/* reductions.cpp - tests sums over warps and blocks with values that cause carries, and code paths that test pictures
+ * do not reach
  *
- * test/test_reductions.sh compiles this for both lane counts, with the kernels and with three kinds of broken kernels,
- * for which this program must fail: carries between the halves of 64-bit sums are lost; a warp of 64 lanes is treated
- * as 32 lanes; a warp of 32 lanes is treated as 64.
+ * test/test_reductions.sh compiles this program for both lane counts, with the correct kernels and with three kinds of
+ * broken kernels, for which the program must fail: carries between the halves of 64-bit sums are lost; a warp of 64
+ * lanes is treated as 32 lanes; a warp of 32 lanes is treated as 64.
  */
 #include <math.h>
 
@@ -128,7 +128,8 @@ uint64_t alternate(uint32_t i, int64_t even, int64_t odd) {
     return static_cast<uint64_t>(i % 2 ? odd : even);
 }
 
-/* The value of lane i, over all warps. Low halves carry, or lanes that are added twice or not at all change the sum. */
+/* The value of lane i, counted over all warps. Low halves carry, or a lane that is added twice or not at all changes
+ * the sum. */
 const struct Pattern {
     const char *name;
     uint64_t (*value)(uint32_t i);
@@ -205,8 +206,8 @@ void test_motion_blocks() {
         int64_t expected = 1;
         snprintf(test_where, sizeof test_where, "%d lanes, motion of blocks, way %d", LANES, way);
         for (uint32_t i = 0; i < COUNT; i++) {
-            /* way 0: all threads; 1: every other one; 2: random values; 3: first thread of a block; 4: not the last
-             * warp */
+            /* way 0: all threads; 1: every other thread; 2: random values; 3: first thread of a block; 4: all but the
+             * last warp */
             const bool is_in = way == 0 || way == 2 || (way == 1 && i % 2) || (way == 3 && i % THREADS == 0) ||
                                (way == 4 && i % THREADS < THREADS - LANES);
             values[i] = is_in ? way == 2 ? source.below(most) : most : 0;
@@ -265,7 +266,7 @@ void test_vif_blocks() {
     }
 }
 
-/* Numbers of rows for which the last warps, or some of their lanes, have no row. */
+/* Tests numbers of rows for which the last warps, or some of their lanes, have no row. */
 void check_rows(int rows, const Pattern &pattern) {
     enum { SUMS = VMAFGPU__ADM_ROW_SUMS, SCALES = VMAFGPU__SCALES };
     const uint32_t grid[3] = { SUMS, SCALES, 1 };
@@ -319,8 +320,8 @@ void test_rows() {
 
 /* ---- incomplete warps ---- */
 
-/* Sizes of blocks are multiples of both lane counts, which GPU_KERNEL() enforces. Loops over block_threads() / LANES
- * warps depend on it. */
+/* Block sizes are multiples of both lane counts, which GPU_KERNEL() enforces. Loops over block_threads() / LANES warps
+ * depend on this. */
 static_assert(VMAFGPU__IMPORT_THREADS % 64 == 0 && VMAFGPU__MOTION_THREADS % 64 == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % 64 == 0 && VMAFGPU__ADM_THREADS % 64 == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % 64 == 0,
@@ -340,7 +341,7 @@ void test_whole_waves() {
 
 /* ---- a sum in a fixed order ---- */
 
-/* The i-th c-value of cambi. The cases differ in the number of equal values and in the range of values. */
+/* Computes the i-th c-value of cambi. The cases differ in how many values are equal and in the range of values. */
 const struct Content {
     const char *name;
     double (*value)(uint32_t i, double chance);
@@ -356,7 +357,7 @@ const struct Content {
     { "falling", [](uint32_t i, double) { return (100000 - i) * 3.5; } },
 };
 
-/* As in libvmaf: moves the `top` largest values to the front and returns their sum. */
+/* Moves the `top` largest values to the front and returns their sum, as in libvmaf. */
 double select_and_add(float *values, int64_t n, int64_t top) {
     double sum = 0;
     int64_t left = 0, right = n - 1;
@@ -421,8 +422,8 @@ void test_order() {
 
 /* ---- a matrix with a column of zeros ---- */
 
-/* Tridiagonalises a matrix in which row and column `isolated` are 0 except on the diagonal. The position of that row
- * does not change any bit of the result for the others. */
+/* Tridiagonalises a matrix in which row and column `isolated` are 0 except on the diagonal. The position of this row
+ * does not change any bit of the results for the other rows. */
 std::vector<float> tridiagonal(const std::vector<float> &square, uint32_t isolated) {
     Array<float> matrix(SPEED_SQUARE), lines(2 * SPEED_SIDE);
     for (uint32_t y = 0; y < SPEED_SIDE; y++) {

@@ -30,16 +30,16 @@ enum {
     SIMULATED_KINDS
 };
 
-/* The order in which blocks, warps and lanes run. A missing barrier gives wrong results in at least one of them. */
+/* The order in which blocks, warps and lanes run. A missing barrier leads to wrong results in at least one order. */
 enum { SIMULATED_FORWARD, SIMULATED_REVERSED, SIMULATED_SHUFFLED };
 
-/* When the work of streams runs. The order is always legal. */
+/* When work in streams runs. The order is always legal. */
 enum {
     SIMULATED_LAZY,   /* when it is waited for, with the work that it depends on */
     SIMULATED_EAGER,  /* when it is submitted, after the work that it depends on */
     SIMULATED_OLDEST, /* when a call waits: in order of submission, until the call can return */
-    SIMULATED_NEWEST, /* as OLDEST, from the stream with the latest work */
-    SIMULATED_MIXED   /* as OLDEST, from random streams */
+    SIMULATED_NEWEST, /* like OLDEST, from the stream with the latest work */
+    SIMULATED_MIXED   /* like OLDEST, from random streams */
 };
 
 /* Properties for simulated_set(), and their defaults. */
@@ -59,10 +59,10 @@ enum {
     X(reset, void, (void)) \
     X(set, void, (int property, long long value)) \
     X(set_order, void, (int blocks, int streams, uint64_t seed)) \
-    /* Makes the n-th next call of this entry point (NULL: of any) return `error`, once; n = 0: none. Entry points \
-     * that release objects release them anyway. */ \
+    /* Makes the n-th call from now of this entry point (NULL: of any) return `error`, once. n = 0 cancels this. \
+     * Entry points that release objects release them anyway. */ \
     X(fail, void, (const char *entry, long n, int error)) \
-    /* Loses the device: from the n-th next call on, every call returns `error`. n = 0 ends this. */ \
+    /* Loses the device: from the n-th call from now on, every call returns `error`. n = 0 ends this. */ \
     X(lose, void, (long n, int error)) \
     /* Loses one device: counts calls while this device is current, and makes them fail. */ \
     X(lose_device, void, (int device, long n, int error)) \
@@ -74,8 +74,8 @@ enum {
     X(hit, const char *, (void)) \
     /* Returns the number of calls of an entry point (NULL: of all) since reset(). */ \
     X(calls, long, (const char *entry)) \
-    /* Returns the number of objects that were not released, also in contexts that have ended. For contexts (CUDA \
-     * only): the number of retains and creations that were not undone. */ \
+    /* Returns the number of objects that were not released, including those in contexts that have ended. For \
+     * contexts (CUDA only): the number of retains and creations that were not undone. */ \
     X(live, long, (int kind)) \
     /* Returns the number of allocated bytes of device memory, on all devices. */ \
     X(live_bytes, long long, (void)) \

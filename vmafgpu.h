@@ -12612,7 +12612,7 @@ enum {
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
     VMAFGPU__CAMBI_SELECT_ROWS = 4, /* rows per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9, /* number of bits found per pass */
+    VMAFGPU__CAMBI_SELECT_BITS = 9, /* number of bits determined per pass */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
@@ -12657,7 +12657,7 @@ typedef struct vmafgpu__cambi_launch {
     const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
     const uint32_t *reciprocal;                /* bits of floats */
     const uint8_t *weights;                    /* [code][contrast] */
-    int32_t variant, image;                    /* image is 0 for distorted, 1 for the reference */
+    int32_t variant, image;                    /* image is 0 for the distorted frame, 1 for the reference */
     int32_t width, height;                     /* size of the picture */
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding term, right shift */
     int32_t softened, halved, mask_threshold;
@@ -12749,9 +12749,9 @@ typedef struct vmafgpu__cambi_functions {
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* Nonzero c-values are between 0.5 and 2^15. As floats in this range, they have 2048 different values in the upper
- * sixteen bits. Non-negative floats sort in the order of their bits. Consecutive c-values are often equal, so they are
- * counted in different histograms; otherwise, each increment would wait for the previous one. */
+/* Nonzero c-values are between 0.5 and 2^15. The upper sixteen bits of floats in this range have 2048 different values.
+ * Non-negative floats sort in the order of their bits. Consecutive c-values are often equal, so they are counted in
+ * different histograms; otherwise, each increment would wait for the previous one. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
@@ -12773,7 +12773,7 @@ struct vmafgpu__cambi {
     size_t histogram_size;                       /* size in bytes of the histogram of one column */
     int span;                                    /* number of counts added per sample */
     uint8_t *weights;                            /* weight of each difference, for each code... */
-    uint8_t *counts;                             /* ...and for each code, whether any weight is not 0 */
+    uint8_t *counts;                             /* ...and, for each code, whether any of its weights is not 0 */
     float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
                                                                   zeros */
     uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* histograms of c-values */
@@ -13324,7 +13324,7 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
     }
 }
 
-/* Whether four consecutive codes are all NOTHING, which is the most frequent case. */
+/* Whether four consecutive codes are all NOTHING. This is the most frequent case. */
 static int vmafgpu__cambi_is_empty(const uint16_t *code) {
     uint64_t four;
     memcpy(&four, code, sizeof four);
@@ -13608,9 +13608,9 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* Computes the sum again if it is 2^29 or more. With 24 fractional bits, such a sum may not fit in a double. libvmaf
- * adds in double precision and therefore rounds; this function performs the same additions in the same order. The
- * result is still a multiple of 2^-24. */
+/* Recomputes a sum of 2^29 or more. With 24 fractional bits, such a sum may not fit in a double. libvmaf adds in double
+ * precision and therefore rounds; this function performs the same additions in the same order. The result is still a
+ * multiple of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
@@ -14392,8 +14392,8 @@ typedef struct vmafgpu__cambi_tables {
     size_t size;        /* size in bytes of all tables up to and including those of this picture */
 } vmafgpu__cambi_tables;
 
-/* Returns the layout of the tables. The reciprocals come first. They are followed by the tables of the pictures in
- * order, each with the weights of its variant. */
+/* Returns the layout of the tables of a picture. All tables are in one buffer: first the reciprocals, then, for each
+ * picture, the weights of its variant and its source positions. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -14560,7 +14560,7 @@ typedef struct vmafgpu__speed_variant {
     int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
     int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
-    int reach, local_reach;                      /* taps on either side of the centre */
+    int reach, local_reach;                      /* number of taps on either side of the centre */
     float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
@@ -15162,9 +15162,9 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
  *
  * For two places in a block at a distance of (dx, dy), samples at that distance are multiplied, and the products in a
  * window are summed. There are 41 distances. For each distance, the products are computed once, and windows share the
- * column sums of these products. Products are exact, and sums are in double precision. The order of additions is the same in all
- * backends. Down each column, the rows that all windows share are added first, then the rows above them, then the rows
- * below them. The column sums of a window are then added in the same manner.
+ * column sums of these products. Products are exact, and sums are in double precision. The order of additions is the
+ * same in all backends. Down each column, the rows that all windows share are added first, then the rows above them,
+ * then the rows below them. The column sums of a window are then added in the same manner.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -17760,7 +17760,7 @@ typedef struct vmafgpu__ssim_row {
 } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if bytes < 4 */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
     uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
     uint64_t rows;                /* offset in scratch of an ssim_row per row of windows: for ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
@@ -19040,8 +19040,8 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* For the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of
- * those of these means that stay uncertain. */
+/* For the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of the
+ * means that it keeps uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -20491,9 +20491,9 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
     }
 }
 
-/* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so it makes
- * no difference whether the minimum is taken before or after rounding. If the limit can be represented as a float, its
- * product with another float can be computed in float; the result is the same. */
+/* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
+ * minimum can be computed before or after rounding. If the limit can be represented as a float, its product with
+ * another float can be computed in float; the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,

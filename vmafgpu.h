@@ -12555,7 +12555,7 @@ typedef struct vmafgpu__cambi_picture {
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
-    vmafgpu__cambi_picture picture[2];   /* distorted, reference */
+    vmafgpu__cambi_picture picture[2];   /* [0]: distorted frame, [1]: reference */
     int pictures;                        /* 2 if the reference is included, otherwise 1 */
     int halved;                          /* 1 if scale 0 has half the width and height of the picture */
     int softened;                        /* 1 if samples are averaged (2x2) to remove dither */
@@ -12585,13 +12585,14 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
     VMAFGPU__CAMBI_TILE_WIDTH = 128,
-    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, without TILE_REACH above and below */
+    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, excluding the TILE_REACH rows above and below */
     VMAFGPU__CAMBI_TILE_MARGIN = 8,
     VMAFGPU__CAMBI_TILE_REACH = 3, /* additional rows above and below */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Size of the shared memory in bytes. It contains the samples, with two additional rows and 16 additional bytes,
-     * because averages and flat samples depend on the samples below and to the right; a bit for each sample, set if the
-     * sample is flat; three bits for each sum along a row; and a bit for each sample, set if the sample is marked. */
+    /* Size of the shared memory in bytes. It contains the samples; a bit for each sample, set if the sample is flat;
+     * three bits for each sum of flat samples along a row; and a bit for each sample, set if the sample is marked. The
+     * samples have two additional rows and 16 additional bytes, because averages and flatness depend on the samples
+     * below and to the right. */
     VMAFGPU__CAMBI_PREPARE_SHARED =
         (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
@@ -12655,7 +12656,7 @@ typedef struct vmafgpu__cambi_launch {
     uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
     const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
-    const uint32_t *reciprocal;                /* bits of floats */
+    const uint32_t *reciprocal;                /* [count]: bits of a float */
     const uint8_t *weights;                    /* [code][contrast] */
     int32_t variant, image;                    /* image is 0 for the distorted frame, 1 for the reference */
     int32_t width, height;                     /* size of the picture */
@@ -12712,7 +12713,7 @@ typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                    /* rows of 10-bit or filtered samples */
     uint8_t *flat[8];                     /* eight rows of flags: 1 if a sample equals its right and lower neighbours */
     uint8_t *column;                      /* per column, with margins: number of flat samples in seven rows */
-    uint8_t *sum_line;                    /* per column: number of flat samples among the 49 around a sample */
+    uint8_t *sum_line;                    /* per column: number of flat samples among the 49 around the sample */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
     uint16_t *counts;                     /* vector code: count of each value in the window around each column */
     size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, which starts at row first_row */
@@ -14070,7 +14071,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
                 const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
                 const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
                 const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
-                /* No value is negative, so floats compare like their bits. */
+                /* No value is negative, so floats compare in the same order as their bits. */
                 value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
             }
         }
@@ -14213,7 +14214,7 @@ typedef enum vmafgpu__cambi_kernel {
     VMAFGPU__CAMBI_PREPARE_8 = 0,
     VMAFGPU__CAMBI_PREPARE_16,
     VMAFGPU__CAMBI_SHRINK,
-    VMAFGPU__CAMBI_COUNT_4, /* for four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4, /* for four contrasts and windows up to VMAFGPU__CAMBI_NARROW */
     VMAFGPU__CAMBI_COUNT_4_WIDE,
     VMAFGPU__CAMBI_COUNT, /* for any number of contrasts */
     VMAFGPU__CAMBI_SELECT,
@@ -14630,7 +14631,7 @@ enum {
     VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may extend this many samples beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry is for plain sums */
-    VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory */
+    VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory at a time */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
@@ -16554,7 +16555,7 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 /* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
     float noise, gain, from_noise; /* noise: minimum reference variance that carries information;
-                                              gain: maximum gain (egl); from_noise: loss per unit of distorted
+                                              gain: maximum gain (option egl); from_noise: loss per unit of distorted
                                               variance if the reference variance is below `noise` */
     double noise_variance;
     int is_plain; /* 1 if noise_variance is exactly 2 */
@@ -16565,7 +16566,7 @@ typedef struct vmafgpu__float_vif_limits {
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
-    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side */
+    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side of the centre */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
@@ -16585,7 +16586,7 @@ typedef struct vmafgpu__blur_launch {
     float unit;    /* factor for integer samples */
     int32_t width, height, input_pitch, output_pitch; /* pitches in floats */
     int32_t reach;
-    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and after */
+    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* with zeros around */
     vmafgpu__float_vif_limits limits;
     const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
                                                vmafgpu__float_planes_launch */
@@ -16599,7 +16600,7 @@ enum { VMAFGPU__PLANES_THREADS = 256 };
 typedef struct vmafgpu__float_planes_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t output[2];             /* offsets in scratch */
+    uint64_t output[2];             /* offsets in the scratch */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
     uint32_t *illegal;              /* one per pair */
@@ -16621,7 +16622,7 @@ typedef struct vmafgpu__float_planes_launch {
 
 enum {
     VMAFGPU__FLOAT_ROWS = 4,     /* rows processed together */
-    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side */
+    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side of the centre */
     VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d and the products r r, d d, r d */
 };
 
@@ -16638,7 +16639,7 @@ typedef struct vmafgpu__floats_functions {
     void (*differ)(const float *a, const float *b, int w, float *out);
 } vmafgpu__floats_functions;
 
-/* Adds eight rows to eight sums, each row from left to right. */
+/* Adds each of eight rows to its own sum, from left to right. */
 static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
     const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
     const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
@@ -17277,7 +17278,7 @@ typedef struct vmafgpu__square_terms_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint32_t pairs;            /* bit i is set if pair i must be processed */
-    int32_t kind;              /* words to square, 0: differences, 1: reference, 2: distorted frame */
+    int32_t kind;              /* words to square: differences (0), reference (1), distorted frame (2) */
     int32_t width, first, end; /* rows first .. end - 1 */
     int32_t pitch;             /* floats from one term to the next term of the same group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
@@ -17486,7 +17487,8 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context 
                                                                : NULL;
 }
 
-/* Returns the number of rows whose terms are stored at a time. Sets *groups to the number of groups of these rows. */
+/* Returns the number of rows whose terms are stored at a time. Sets *groups to the number of groups that these terms
+ * form. */
 static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
@@ -17642,13 +17644,13 @@ VMAFGPU__COLD_END
  * >>ssim                                         float_ssim and float_ms_ssim
  * ================================================================================================
  * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Weighted means over windows of 11x11 pixels are computed
- * for both pictures, their squares and their product, in floats. Windows are summed along rows first, then down
+ * for both pictures, their squares and their product, in float. Windows are summed along rows first, then down
  * columns. Each product of a sample and a tap is rounded to float. The sum of a row or a column of a window is computed
  * as a double and rounded to float once. The luminance and the contrast of a pixel are quotients of a double and a
  * float; its structure is a float.
  *
  * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
- * rounds the quotient to float. Here, each lane and each thread has its own sum. The total differs from the sum of
+ * rounds the quotient to float. Here, each lane of each thread has its own sum. The total differs from the sum of
  * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
  * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
  * terms are added in the order of libvmaf. Uncertain sums are rare.
@@ -17693,7 +17695,7 @@ enum {
 };
 
 /* Sums over a picture. L, C and S are the sums of luminance, contrast and structure over all pixels. ALL is the sum of
- * the products of these three. A sum named .._SIZE adds absolute values; luminance and contrast need no such sum, since
+ * the products of these three. Sums named .._SIZE add absolute values; luminance and contrast need no such sum, since
  * they are positive. */
 enum {
     VMAFGPU__SSIM_ALL,
@@ -17743,7 +17745,7 @@ enum {
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
     VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* rows that a block of vmafgpu_ssim_halve writes */
-    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of its input */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of the input of a block */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
@@ -17761,8 +17763,8 @@ typedef struct vmafgpu__ssim_row {
 
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
-    uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of an ssim_row per row of windows: for ALL, then L, C, S */
+    uint64_t partial;             /* offset in the scratch of SUMS doubles per block of windows */
+    uint64_t rows;                /* offset in the scratch of an ssim_row per row of windows: for ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -17777,10 +17779,10 @@ typedef struct vmafgpu__ssim_launch {
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
     uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain; of sums to keep uncertain */
-    uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
+    uint32_t again;                      /* bit i is set if the terms of pair i must be written; see the next members */
     int32_t kind;                        /* which sum: ALL, L, C or S */
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
-    uint64_t terms;                      /* offset in scratch of the terms, as doubles; see vmafgpu__sequence_launch */
+    uint64_t terms; /* offset in the scratch of the terms (doubles); see vmafgpu__sequence_launch */
     int32_t terms_pitch;
     int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
     int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
@@ -17815,7 +17817,7 @@ enum {
     VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* columns that the windows of a tile cover */
     VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to be added in order */
     VMAFGPU__SSIM_MIN_SIZE = 176, /* minimum size for float_ms_ssim, at which the last scale has 11 pixels */
-    VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
+    VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter; at least nine */
     VMAFGPU__SSIM_HALVES = 8 /* rows in the ring buffer of the sums of this filter; five are in progress at a time */
 };
 
@@ -17888,8 +17890,8 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default, the smaller side becomes about 256; the factor is rounded as
- * in libvmaf. */
+/* Returns the factor by which luma is reduced. By default, the shorter side becomes about 256 pixels; the factor is
+ * rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -19090,7 +19092,7 @@ enum {
 typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset in scratch of the terms, 64 floats per block */
+    uint64_t terms;             /* offset in the scratch of the terms, 64 floats per block */
     int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
     int32_t along, blocks;      /* blocks per row; total number of blocks */
     int32_t pitch;              /* floats from one term to the next term of the same block */
@@ -19158,7 +19160,7 @@ typedef struct vmafgpu__psnr_hvs_work {
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float mean[5][VMAFGPU__PSNR_HVS_LANES],
-        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* of the quadrants; [4]: see vmafgpu__psnr_hvs_variances() */
+        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* variances of the quadrants; [4]: see vmafgpu__psnr_hvs_variances() */
     float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
@@ -20693,8 +20695,9 @@ enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_C
 /* Layout of the scratch of a pair in device memory. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
-    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES]; /* nine planes; nine lists */
-    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                /* of one plane; of one list */
+    /* `terms` consists of nine planes of terms_size bytes, `sums` of nine lists of sums_size bytes. */
+    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
 } vmafgpu__float_adm_places;
 
@@ -22323,9 +22326,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of this frame and the
- * previous one, in float. The samples of the previous reference are stored and blurred again: they need less memory
- * than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of the current and
+ * the previous frame, in float. The samples of the previous reference are stored and blurred again: they need less
+ * memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST

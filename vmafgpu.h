@@ -14096,8 +14096,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
         memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
 }
 
-/* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends whole registers, which may
- * contain zeros, to `list` instead. Returns the number of values appended. */
+/* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends them to `list` instead, in
+ * whole registers: zeros are omitted only if a register contains nothing else. Returns the number of values appended. */
 static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
@@ -14706,7 +14706,7 @@ typedef struct vmafgpu__speed_low_launch {
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
                                                half, the bits of a float weight in the high half; NULL if there is no
                                                prescale */
-    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t sources, has_weights;   /* has_weights: 1 if results must be divided by the sum of weights */
     int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
@@ -16604,7 +16604,7 @@ typedef struct vmafgpu__float_planes_launch {
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
     uint32_t *illegal;              /* one per pair */
-    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t sources, has_weights;   /* has_weights: 1 if results must be divided by the sum of weights */
     int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
     int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */

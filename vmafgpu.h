@@ -14097,7 +14097,8 @@ VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
 }
 
 /* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends them to `list` instead, in
- * whole registers: zeros are omitted only if a register contains nothing else. Returns the number of values appended. */
+ * whole registers: zeros are omitted only if a register contains nothing else. Returns the number of values
+ * appended. */
 static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;

@@ -12643,7 +12643,7 @@ typedef struct vmafgpu__cambi_plane {
     int64_t top;              /* how many of the largest c-values are summed */
     int32_t width, height, pitch;
     int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
-    int32_t first_block, first_part; /* first block of this scale: in the count kernel; in the selection kernel */
+    int32_t first_block, first_part; /* first block of this scale in the count kernel, and in the selection kernel */
 } vmafgpu__cambi_plane;
 
 /* Parameters of all launches for one picture of one variant. */
@@ -16587,7 +16587,7 @@ typedef struct vmafgpu__blur_launch {
     float unit;    /* factor for integer samples */
     int32_t width, height, input_pitch, output_pitch; /* pitches in floats */
     int32_t reach;
-    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* with zeros around */
+    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zero-padded on both sides */
     vmafgpu__float_vif_limits limits;
     const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
                                                vmafgpu__float_planes_launch */

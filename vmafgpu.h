@@ -13091,13 +13091,13 @@ VMAFGPU__COLD_END
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, at each of five scales, each
  * marked sample gets a c-value, which depends on how often its own value and similar values occur in a window around
  * it. The c-values and their sums are computed in integers, apart from one float multiplication for each candidate
- * c-value. A picture is processed in stages (import, mask, a filter for each scale, counting). In each stage, every
+ * c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each stage, every
  * thread processes one band of rows.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also defined if the feature is left out ---- */
+/* ---- sums, defined even if the feature is left out ---- */
 
 enum { VMAFGPU__CAMBI_SCALES = 5, VMAFGPU__CAMBI_CONTRASTS = 32 };
 
@@ -13111,19 +13111,19 @@ typedef struct vmafgpu__cambi_sums {
 typedef struct vmafgpu__cambi_picture {
     int width, height;
     int window;         /* side length of the counting window; odd */
-    int mask_threshold; /* a sample is marked if more than this many of the 49 around it are flat */
+    int mask_threshold; /* a sample is marked if more than this many of the 49 samples around it are flat */
 } vmafgpu__cambi_picture;
 
 typedef struct vmafgpu__cambi_variant {
-    vmafgpu__cambi_picture picture[2];   /* distorted, reference */
+    vmafgpu__cambi_picture picture[2];   /* [0]: distorted frame, [1]: reference */
     int pictures;                        /* 2 if the reference is included, otherwise 1 */
-    int halved;                          /* 1 if scale 0 has half the width and height */
+    int halved;                          /* 1 if scale 0 has half the width and height of the picture */
     int softened;                        /* 1 if samples are averaged (2x2) to remove dither */
     int contrasts;                       /* differences from 1 to this number are considered */
     int limit[VMAFGPU__CAMBI_CONTRASTS]; /* [i]: largest sample value at which a difference of i + 1 is visible */
-    int floor;                           /* sample values below this are too dark; 0 if none are */
+    int floor;                           /* sample values below this are too dark to count; 0 if no value is */
     int base, bins;                      /* first counted value; number of counted values */
-    double topk;                         /* fraction of the c-values of a scale to sum: the largest ones */
+    double topk;                         /* fraction of the c-values of a scale that are summed, largest first */
 } vmafgpu__cambi_variant;
 
 #endif
@@ -13145,13 +13145,14 @@ static const vmafgpu__column vmafgpu__cambi_columns[] = {
 enum {
     VMAFGPU__CAMBI_PREPARE_THREADS = 256,
     VMAFGPU__CAMBI_TILE_WIDTH = 128,
-    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, without TILE_REACH above and below */
+    VMAFGPU__CAMBI_TILE_HEIGHT = 32, /* rows of a tile, excluding the TILE_REACH rows above and below */
     VMAFGPU__CAMBI_TILE_MARGIN = 8,
     VMAFGPU__CAMBI_TILE_REACH = 3, /* additional rows above and below */
     VMAFGPU__CAMBI_TILE_ROWS = VMAFGPU__CAMBI_TILE_HEIGHT + 2 * VMAFGPU__CAMBI_TILE_REACH,
-    /* Size of the shared memory in bytes. It contains the samples, with two rows and 16 bytes more than are used at a
-     * time; a bit for each sample, set if the sample is flat; three bits for each sum along a row; and a bit for each
-     * sample, set if the sample is marked. */
+    /* Size of the shared memory in bytes. It contains the samples; a bit for each sample, set if the sample is flat;
+     * three bits for each sum of flat samples along a row; and a bit for each sample, set if the sample is marked. The
+     * samples have two additional rows and 16 additional bytes, because averages and flatness depend on the samples
+     * below and to the right. */
     VMAFGPU__CAMBI_PREPARE_SHARED =
         (VMAFGPU__CAMBI_TILE_ROWS + 2) * (VMAFGPU__CAMBI_TILE_WIDTH + 2 * VMAFGPU__CAMBI_TILE_MARGIN) * 2 + 16 +
         VMAFGPU__CAMBI_TILE_ROWS * (VMAFGPU__CAMBI_TILE_WIDTH / 8 + 8) +
@@ -13167,18 +13168,18 @@ enum {
     VMAFGPU__CAMBI_COUNT_SHARED = 32 * 1024, /* maximum; see vmafgpu__cambi_count_shared() */
     VMAFGPU__CAMBI_COUNT_HEAD = 16,          /* bytes of shared memory before the histograms */
     VMAFGPU__CAMBI_RANGE_OF_FOUR = 172,      /* for four contrasts: number of codes per pass... */
-    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and bytes of a histogram of these codes */
-    VMAFGPU__CAMBI_NARROW = 42,              /* largest window for which sums of three pairs of columns fit in a byte */
+    VMAFGPU__CAMBI_CELL_OF_FOUR = 180,       /* ...and size in bytes of a histogram of these codes */
+    VMAFGPU__CAMBI_NARROW = 42, /* largest window for which the counts of six columns add up to less than 256 */
     VMAFGPU__CAMBI_SELECT_THREADS = 256,
     VMAFGPU__CAMBI_SELECT_ROWS = 4, /* rows per block */
     VMAFGPU__CAMBI_SELECT_PASSES = 3,
-    VMAFGPU__CAMBI_SELECT_BITS = 9, /* number of bits found per pass */
+    VMAFGPU__CAMBI_SELECT_BITS = 9, /* number of bits determined per pass */
     VMAFGPU__CAMBI_SELECT_BINS = 512,
     VMAFGPU__CAMBI_SELECT_SHARED = VMAFGPU__CAMBI_SELECT_BINS * 4,
     VMAFGPU__CAMBI_ORDER_THREADS = 1024,
     VMAFGPU__CAMBI_ORDER_RUN = 8,      /* values that a thread processes at a time */
     VMAFGPU__CAMBI_ORDER_SMALL = 1024, /* if at most this many values are left, a single thread processes them */
-    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for results of warps */
+    VMAFGPU__CAMBI_ORDER_HEAD = 256,   /* bytes of shared memory for the results of the warps */
     VMAFGPU__CAMBI_ORDER_SHARED =
         VMAFGPU__CAMBI_ORDER_HEAD + VMAFGPU__CAMBI_ORDER_THREADS * VMAFGPU__CAMBI_ORDER_RUN * 4
 };
@@ -13188,8 +13189,8 @@ VMAFGPU__FN int32_t vmafgpu__cambi_count_margin(int32_t reach) {
     return (reach + 1) & ~1;
 }
 
-/* Returns the size in bytes of the shared memory of the count kernel. It contains a histogram of `cell` bytes for each
- * column of a strip and of the margins on both sides. */
+/* Returns the size in bytes of the shared memory of the count kernel. The memory contains a histogram of `cell` bytes
+ * for each column of a strip and of the margins on both sides. */
 VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
     return VMAFGPU__CAMBI_COUNT_HEAD + (VMAFGPU__CAMBI_COUNT_WIDTH + 2 * vmafgpu__cambi_count_margin(reach)) * cell;
 }
@@ -13202,7 +13203,7 @@ typedef struct vmafgpu__cambi_plane {
     int64_t top;              /* how many of the largest c-values are summed */
     int32_t width, height, pitch;
     int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
-    int32_t first_block, first_part; /* first block of this scale in the count and the selection kernel */
+    int32_t first_block, first_part; /* first block of this scale in the count kernel, and in the selection kernel */
 } vmafgpu__cambi_plane;
 
 /* Parameters of all launches for one picture of one variant. */
@@ -13215,17 +13216,17 @@ typedef struct vmafgpu__cambi_launch {
     uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
     const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
-    const uint32_t *reciprocal;                /* bits of floats */
+    const uint32_t *reciprocal;                /* [count]: bits of a float */
     const uint8_t *weights;                    /* [code][contrast] */
-    int32_t variant, image;                    /* image is 0 for distorted, 1 for the reference */
+    int32_t variant, image;                    /* image is 0 for the distorted frame, 1 for the reference */
     int32_t width, height;                     /* size of the picture */
-    int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding, right shift */
+    int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding term, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
     int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
     int32_t contrasts, reach; /* reach of the window */
     int32_t range;            /* number of codes per pass */
-    int32_t cell;             /* bytes of a histogram: four times an odd number */
+    int32_t cell;             /* size of a histogram in bytes: four times an odd number */
     int32_t pass;             /* pass of the selection */
     vmafgpu__cambi_plane scale[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_launch;
@@ -13259,7 +13260,7 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 };
 
 enum {
-    VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C, so that their histograms fit in the cache */
+    VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C; their histograms fit in the cache */
     VMAFGPU__CAMBI_WIDE_STRIP = 256, /* columns per strip in vector code */
     VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
     VMAFGPU__CAMBI_REACH = 3,        /* reach of the 7x7 neighbourhood of the mask */
@@ -13272,20 +13273,20 @@ typedef struct vmafgpu__cambi_band {
     uint16_t *line[4];                    /* rows of 10-bit or filtered samples */
     uint8_t *flat[8];                     /* eight rows of flags: 1 if a sample equals its right and lower neighbours */
     uint8_t *column;                      /* per column, with margins: number of flat samples in seven rows */
-    uint8_t *sum_line;                    /* per column: number of flat samples among 49 */
+    uint8_t *sum_line;                    /* per column: number of flat samples among the 49 around the sample */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
     uint16_t *counts;                     /* vector code: count of each value in the window around each column */
-    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values; the list starts at first_row */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, which starts at row first_row */
     size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
     int64_t sum[VMAFGPU__CAMBI_SCALES];
     int first_row[VMAFGPU__CAMBI_SCALES];
 } vmafgpu__cambi_band;
 
 /* Functions for rows, in plain C and as vector code. Let W be the width rounded up to a multiple of CHUNK. Lines and
- * rows of planes can be read up to column W + CHUNK and written up to column W. Samples beyond the width are
- * arbitrary. */
+ * rows of planes can be read up to column W + CHUNK and written up to column W. Samples beyond the width have arbitrary
+ * values. */
 typedef struct vmafgpu__cambi_functions {
-    /* Converts a row of bytes or, if `wide`, words to 10 bits. */
+    /* Converts a row of samples to 10 bits. The samples are words if `wide` is set, otherwise bytes. */
     void (*import_row)(const uint8_t *source, int wide, int bit_depth, int w, uint16_t *row);
     void (*soften)(const uint16_t *row, const uint16_t *below, int w, uint16_t *out);
     /* Sets flat[x] to 1 if sample x equals its right and lower neighbours, otherwise to 0. Clears the padding of
@@ -13294,9 +13295,9 @@ typedef struct vmafgpu__cambi_functions {
     /* Updates column sums over seven rows: adds the newest row and subtracts the oldest. */
     void (*slide)(uint8_t *column, const uint8_t *newest, const uint8_t *oldest, int w);
     /* Sets `mask` to a nonzero value where more than `threshold` of the surrounding 7x7 samples are flat, otherwise to
-     * 0. Processes every column or, if `halved`, every second one. */
+     * 0. Processes every column or, if `halved` is set, every second column. */
     void (*mask_row)(const uint8_t *column, int w, int halved, int threshold, uint8_t *sum, uint8_t *mask);
-    /* Copy every second sample or mark. w is the number of results. */
+    /* halve_row() copies every second sample of a row, halve_mask() every second mark. w is the number of results. */
     void (*halve_row)(const uint16_t *row, int w, uint16_t *out);
     void (*halve_mask)(const uint8_t *mask, int w, uint8_t *out);
     void (*mode_row)(const uint16_t *a, const uint16_t *b, const uint16_t *c, int w, uint16_t *out);
@@ -13309,14 +13310,14 @@ typedef struct vmafgpu__cambi_functions {
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* Nonzero c-values are between 0.5 and 2^15. Non-negative floats sort in the order of their bits. In this range, the
- * upper sixteen bits have 2048 different values. Consecutive c-values are often equal, so they are counted in different
- * histograms; otherwise, each increment would wait for the previous one. */
+/* Nonzero c-values are between 0.5 and 2^15. The upper sixteen bits of floats in this range have 2048 different values.
+ * Non-negative floats sort in the order of their bits. Consecutive c-values are often equal, so they are counted in
+ * different histograms; otherwise, each increment would wait for the previous one. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
     const vmafgpu__cambi_functions *functions;
-    unsigned char *work; /* memory of vmafgpu__cpu.scratch, laid out again for each picture */
+    unsigned char *work; /* vmafgpu__cpu.scratch; laid out again for each picture */
     float reciprocal[VMAFGPU__CAMBI_MAX_WINDOW * VMAFGPU__CAMBI_MAX_WINDOW + 1];
 
     /* The current picture. */
@@ -13330,10 +13331,10 @@ struct vmafgpu__cambi {
     uint8_t *mask[VMAFGPU__CAMBI_SCALES]; /* rows are as long as those of `codes` */
     vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
-    size_t histogram_size;                       /* bytes of the histogram of one column */
+    size_t histogram_size;                       /* size in bytes of the histogram of one column */
     int span;                                    /* number of counts added per sample */
     uint8_t *weights;                            /* weight of each difference, for each code... */
-    uint8_t *counts;                             /* ...and for each code, whether any weight is not 0 */
+    uint8_t *counts;                             /* ...and, for each code, whether any of its weights is not 0 */
     float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
                                                                   zeros */
     uint32_t digits[VMAFGPU__CAMBI_DIGITS + 1][VMAFGPU__CAMBI_NEIGHBOURS]; /* histograms of c-values */
@@ -13383,7 +13384,7 @@ static int vmafgpu__cambi_limit(int difference, double threshold, int is_pq) {
     }
 }
 
-/* Returns the smallest sample value whose luminance is at least `luminance`; 0 if that is true of all values. */
+/* Returns the smallest sample value whose luminance is at least `luminance`; 0 if every value is that bright. */
 static int vmafgpu__cambi_floor(double luminance, int is_pq) {
     int sample = 64;
     while (sample <= 940 && vmafgpu__cambi_luminance(sample, is_pq) < luminance)
@@ -13439,8 +13440,8 @@ static int vmafgpu__cambi_weight(int k) {
     return weights[k - 1];
 }
 
-/* Whether the largest possible sum fits in 63 bits, 24 of which are fractional. Only huge pictures with small windows
- * exceed this. */
+/* Whether the largest possible sum fits in 63 bits, 24 of which are fractional. The sum is too large only for huge
+ * pictures with small windows. */
 static int vmafgpu__cambi_sum_fits(const vmafgpu__cambi_variant *variant, const vmafgpu__cambi_picture *p) {
     const double pixels =
         (double)vmafgpu__cambi_size(variant, p->width, 0) * (double)vmafgpu__cambi_size(variant, p->height, 0);
@@ -13475,7 +13476,7 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
     variant->softened = bit_depth < 10;
     variant->pictures = o[VMAFGPU__CAMBI_FULL_REF] != 0 ? 2 : 1;
     variant->contrasts = 1 << (int)o[VMAFGPU__CAMBI_LOG_CONTRAST];
-    /* The old name of the option takes precedence if its value is not the default. */
+    /* The value given under the old name takes precedence unless it is the default. */
     variant->topk = o[o[VMAFGPU__CAMBI_OLD_TOPK] != 0.6 ? VMAFGPU__CAMBI_OLD_TOPK : VMAFGPU__CAMBI_TOPK];
     int highest = 0;
     for (int k = 1; k <= variant->contrasts; k++) {
@@ -13507,7 +13508,8 @@ static vmafgpu_result vmafgpu__cambi_resolve(vmafgpu *v, const vmafgpu__extracto
 static vmafgpu_result vmafgpu__cambi_plan(vmafgpu *v, vmafgpu__extractor *e) {
     vmafgpu__cambi_variant variant;
     memset(&variant, 0, sizeof variant);
-    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0) /* otherwise, eotf is ignored */
+    /* `eotf` is used only if cambi_eotf is bt1886, which is the default. */
+    if (e->option[VMAFGPU__CAMBI_OLD_EOTF] < 0 && e->option[VMAFGPU__CAMBI_EOTF] == 0)
         return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                              "feature cambi, option eotf: invalid value ('%s'); use one of %s", e->word,
                              vmafgpu__cambi_options[VMAFGPU__CAMBI_OLD_EOTF].words);
@@ -13549,7 +13551,7 @@ static void vmafgpu__cambi_layout(const vmafgpu *v, vmafgpu__cambi *cambi, vmafg
     values = *c;
     cambi->image = vmafgpu__carve_plane(c, vmafgpu__cambi_size(variant, w, 0), vmafgpu__cambi_size(variant, h, 0) + 1);
     for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) {
-        /* Each has one extra row, for reads beyond the last row. */
+        /* Planes and masks have one extra row, for reads beyond the last row. */
         const int sw = vmafgpu__cambi_size(variant, w, s), sh = vmafgpu__cambi_size(variant, h, s);
         cambi->filtered[s] = vmafgpu__carve_plane(c, sw, sh + 1);
         cambi->mask[s] =
@@ -13815,8 +13817,8 @@ static uint16_t vmafgpu__cambi_mode(uint16_t a, uint16_t b, uint16_t c) {
     return ((a == b) | (a == c)) ? a : other;
 }
 
-/* Returns row y of the current scale before its filter. At scale 0, this is a row of the image. At other scales, it
- * consists of every second sample of the filtered previous scale, copied to `line`. */
+/* Returns row y of the current scale before filtering. At scale 0, this is a row of the image. At other scales, every
+ * second sample of a row of the filtered previous scale is copied to `line`, which is returned. */
 static const uint16_t *vmafgpu__cambi_fetch_row(const vmafgpu__cambi *cambi, int y, int w, uint16_t *line) {
     if (!cambi->scale)
         return cambi->image.data + y * cambi->image.stride;
@@ -13848,7 +13850,8 @@ static void vmafgpu__cambi_code_row_scalar(const vmafgpu__cambi_variant *variant
     memset(code + w, 0xff, sizeof *code * (vmafgpu__padded(w) - (size_t)w));
 }
 
-/* Filters a scale and computes its codes for counting. The first and the last row are copied unfiltered. */
+/* Filters a band of a scale and computes its codes for counting. The first and the last row of the scale are copied
+ * unfiltered. */
 static void vmafgpu__cambi_filter_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     const vmafgpu__cambi *cambi = v->cambi;
@@ -13882,7 +13885,7 @@ static void vmafgpu__cambi_filter_task(void *arg, int index) {
     }
 }
 
-/* Whether four consecutive codes are all NOTHING, which is the most frequent case. */
+/* Whether four consecutive codes are all NOTHING. This is the most frequent case. */
 static int vmafgpu__cambi_is_empty(const uint16_t *code) {
     uint64_t four;
     memcpy(&four, code, sizeof four);
@@ -13939,8 +13942,8 @@ enum {
         (2 * VMAFGPU__CAMBI_CONTRASTS + VMAFGPU__CAMBI_GROUP) / VMAFGPU__CAMBI_GROUP * VMAFGPU__CAMBI_GROUP
 };
 
-/* Adds up `span` counts of each column of a window. `cell` points to the first of these counts in the histogram of the
- * leftmost column. */
+/* For each of `span` consecutive values, sums the counts of all columns of a window. `cell` points to the count of the
+ * first value in the histogram of the leftmost column. */
 static void vmafgpu__cambi_count_window(const uint8_t *cell, size_t size, int window, int span, uint16_t *count) {
     enum { GROUP = VMAFGPU__CAMBI_GROUP };
     memset(count, 0, sizeof(uint16_t) * (size_t)span);
@@ -13963,7 +13966,8 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
     size_t found = band->count[scale];
     int64_t sum = band->sum[scale];
     float *values = cambi->values[scale] + (size_t)band->first_row[scale] * (size_t)w;
-    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size; /* empty outside the picture */
+    /* The histograms of columns outside the picture stay empty. */
+    uint8_t *origin = band->histograms + (size_t)(left - (x0 - reach)) * size;
     uint16_t count[VMAFGPU__CAMBI_SPAN];
     memset(band->histograms, 0, size * (size_t)(x1 - x0 + 2 * reach));
     for (int y = first - reach < 0 ? 0 : first - reach; y < first + reach && y < h; y++)
@@ -14165,9 +14169,9 @@ static void vmafgpu__cambi_gather_top(float *values, int64_t n, int64_t top) {
     }
 }
 
-/* Computes sums of 2^29 or more. With 24 fractional bits, they do not fit in a double. libvmaf adds in double precision
- * and therefore rounds; this function performs the same additions in the same order. The result is still a multiple of
- * 2^-24. */
+/* Recomputes a sum of 2^29 or more. With 24 fractional bits, such a sum may not fit in a double. libvmaf adds in double
+ * precision and therefore rounds; this function performs the same additions in the same order. The result is still a
+ * multiple of 2^-24. */
 static vmafgpu_result vmafgpu__cambi_pool_rounded(vmafgpu *v, int scale, int64_t top, int64_t *units) {
     vmafgpu__cambi *cambi = v->cambi;
     const int64_t pixels = (int64_t)vmafgpu__cambi_size(cambi->variant, cambi->picture->width, scale) *
@@ -14212,7 +14216,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
     vmafgpu__cambi_weigh(variant, cambi->weights);
     for (int code = 0; code < variant->bins; code++)
         cambi->counts[code] = (uint8_t)vmafgpu__cambi_is_counted(variant, code);
-    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* the row below the picture is NOTHING */
+    for (int s = 0; s < VMAFGPU__CAMBI_SCALES; s++) /* fill the row below the picture with NOTHING */
         memset(cambi->codes[s].data + vmafgpu__cambi_size(variant, cambi->picture->height, s) * cambi->codes[s].stride,
                0xff, sizeof(uint16_t) * (size_t)cambi->codes[s].stride);
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__cambi_mark_task, v);
@@ -14228,7 +14232,7 @@ static vmafgpu_result vmafgpu__cambi_look(vmafgpu *v, const vmafgpu__view *sourc
 /* ---- heat maps: c-values of all samples, scaled to 16 bits, at the positions of the samples ---- */
 
 /* Converts the c-values of a scale to words, which overwrite the start of the same memory. Results above 65535 wrap
- * around, as in libvmaf on x86. They exceed 65535 only if `most` was rounded down, and then by less than 1 %. */
+ * around, as in libvmaf on x86. A result exceeds 65535 only if `most` was rounded down, and then by less than 1 %. */
 static uint16_t *vmafgpu__cambi_map(const vmafgpu__cambi *cambi, int scale, size_t samples) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
     const int most = vmafgpu__cambi_weight(variant->contrasts) * cambi->picture->window * cambi->picture->window / 4;
@@ -14373,12 +14377,12 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
 /* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting computes the
- * same integers in a different way. For each value and each column of a strip, it stores the count in the whole window
- * around the column. When the windows move down by one row, one row enters them and one row leaves them. The counts
- * change only through columns in which these two rows differ. Neighbouring columns with the same value form a run. A
- * run changes the counts of all columns within reach. The change of a count is the number of samples of the run that
- * are in the window of the column. For the c-values of a register of samples, the counts of adjacent columns are
- * loaded, once for each value that occurs in the register.
+ * same integers in a different way. For each value and each column of a strip, it stores how often the value occurs in
+ * the whole window around the column. When the windows move down by one row, one row enters them and one row leaves
+ * them. The counts change only through columns in which these two rows differ. Neighbouring columns with the same value
+ * form a run. A run changes the counts of all columns within reach. The change of a count is the number of samples of
+ * the run that are in the window of the column. To compute the c-values of a register of samples, the counts of all its
+ * columns are loaded together, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -14506,8 +14510,8 @@ static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
 /* Adds the run of samples first..last of a row to the counts of one value in columns 0..w - 1 of a strip, or subtracts
- * the run if leaves_window is set. The start, the end and the length of the run, and the window, each limit the change
- * of a count. */
+ * the run if leaves_window is set. The change of a count is the minimum of four numbers, which are given by the start,
+ * the end and the length of the run and by the size of the window. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -14531,7 +14535,7 @@ typedef struct vmafgpu__cambi_state {
     uint16_t *counts; /* counts of code 0; those of the other codes follow */
     ptrdiff_t pitch;  /* elements from the counts of one code to those of the next */
     int x0, w, reach; /* first column of the strip; number of columns */
-    int left, right;  /* first column of the picture within reach; end of these columns */
+    int left, right;  /* columns of the picture within reach: first column; end */
     int found;        /* number of c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
@@ -14627,7 +14631,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_values(const vmafgpu__cambi_state *s, const 
                 const vmafgpu__v b = i ? vmafgpu__v_unpack_high16(most, zero) : vmafgpu__v_unpack_low16(most, zero);
                 const vmafgpu__v product = vmafgpu__v_mullo32(vmafgpu__v_pairs16(a, b), weight);
                 const vmafgpu__v share = vmafgpu__v_gather32(cambi->reciprocal, vmafgpu__v_add32(a, b));
-                /* No value is negative, so floats compare like their bits. */
+                /* No value is negative, so floats compare in the same order as their bits. */
                 value[i] = vmafgpu__v_max32(value[i], vmafgpu__v_mul_f32(vmafgpu__v_to_f32(product), share));
             }
         }
@@ -14642,8 +14646,8 @@ VMAFGPU__INLINE int64_t vmafgpu__cambi_sum_of(vmafgpu__v doubles) {
     return (int64_t)(sum * 16777216.0);
 }
 
-/* Writes the c-values of a register of samples in the order of the samples. The two registers contain alternate blocks
- * of four samples. */
+/* Writes the c-values of a register of samples in the order of the samples. The two registers in `value` contain
+ * alternate blocks of four c-values. */
 VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
     float half[2][VMAFGPU__V_WORDS];
     vmafgpu__v_store(half[0], value[0]);
@@ -14652,8 +14656,9 @@ VMAFGPU__INLINE void vmafgpu__cambi_order(const vmafgpu__v *value, float *out) {
         memcpy(out + i, half[i / 4 % 2] + i / 8 * 4, 4 * sizeof *out);
 }
 
-/* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends whole registers, which may
- * contain zeros, to `list` instead. Returns the number of values appended. */
+/* Computes the c-values of a row and writes them to `place`. If `place` is NULL, appends them to `list` instead, in
+ * whole registers: zeros are omitted only if a register contains nothing else. Returns the number of values
+ * appended. */
 static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *code, float *list, float *place) {
     const vmafgpu__v nothing = vmafgpu__v_set16(-1), zero = vmafgpu__v_zero();
     float *at = list;
@@ -14689,7 +14694,7 @@ static size_t vmafgpu__cambi_count_row(vmafgpu__cambi_state *s, const uint16_t *
 }
 
 /* Implements strip(). The sum of a strip is exact if it is below 2^29. Larger sums may be rounded, but never to less
- * than 2^29; they are not used. */
+ * than 2^29; vmafgpu__cambi_pool() recomputes them. */
 static void vmafgpu__cambi_strip(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1,
                                  int first, int end) {
     const vmafgpu__cambi_variant *variant = cambi->variant;
@@ -14770,7 +14775,7 @@ typedef enum vmafgpu__cambi_kernel {
     VMAFGPU__CAMBI_PREPARE_8 = 0,
     VMAFGPU__CAMBI_PREPARE_16,
     VMAFGPU__CAMBI_SHRINK,
-    VMAFGPU__CAMBI_COUNT_4, /* for four contrasts, windows up to VMAFGPU__CAMBI_NARROW */
+    VMAFGPU__CAMBI_COUNT_4, /* for four contrasts and windows up to VMAFGPU__CAMBI_NARROW */
     VMAFGPU__CAMBI_COUNT_4_WIDE,
     VMAFGPU__CAMBI_COUNT, /* for any number of contrasts */
     VMAFGPU__CAMBI_SELECT,
@@ -14822,9 +14827,9 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
     return out;
 }
 
-/* Sets the fields that depend only on the options. If `centres` is then 0, no c-value can be above 0. A histogram has
- * space for the codes of a pass and their surroundings, which can begin at any byte of a word. Its number of words is
- * odd, so that adjacent histograms are in different banks of shared memory. */
+/* Sets the fields that define ranges of codes. If `centres` is then 0, no c-value can be above 0. A histogram has space
+ * for the codes of a pass and the neighbouring codes, which can begin at any byte of a word. The number of words of a
+ * histogram is odd, so that adjacent histograms are in different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -14946,11 +14951,11 @@ static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *contex
 typedef struct vmafgpu__cambi_tables {
     size_t weights;     /* offset of the weights of the variant */
     size_t column, row; /* offsets of the source positions of columns and rows */
-    size_t size;        /* bytes of all tables up to the last one of this picture */
+    size_t size;        /* size in bytes of all tables up to and including those of this picture */
 } vmafgpu__cambi_tables;
 
-/* Returns the layout of the tables. The reciprocals come first. They are followed by the tables of the pictures in
- * order, each with the weights of its variant. */
+/* Returns the layout of the tables of a picture. All tables are in one buffer: first the reciprocals, then, for each
+ * picture, the weights of its variant and its source positions. */
 static vmafgpu__cambi_tables vmafgpu__cambi_tables_of(const vmafgpu__launch_context *context, int index, int image) {
     vmafgpu__cambi_tables t;
     memset(&t, 0, sizeof t);
@@ -15101,7 +15106,7 @@ VMAFGPU__COLD_END
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- sums, also defined if the feature is left out ---- */
+/* ---- sums, defined even if the feature is left out ---- */
 
 /* Scores of the chroma planes, in float. */
 typedef struct vmafgpu__speed_sums {
@@ -15117,7 +15122,7 @@ typedef struct vmafgpu__speed_variant {
     int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
     int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
-    int reach, local_reach;                      /* taps on either side of the centre */
+    int reach, local_reach;                      /* number of taps on either side of the centre */
     float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
@@ -15159,8 +15164,8 @@ VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double 
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
 }
 
-/* Computes the weights of two entropies from the variances. In the modes that combine both variances, 1 + variance is
- * computed in double precision, otherwise in float. */
+/* Computes the weights of two entropies from the variances. 1 + variance is computed in double precision in the modes
+ * that combine both variances, and in float in the other modes. */
 VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distorted, const double (*table)[3], double *r,
                                         double *d) {
     const double own_r = (double)(1 + reference), own_d = (double)(1 + distorted);
@@ -15175,8 +15180,8 @@ VMAFGPU__FN void vmafgpu__speed_weights(int mode, float reference, float distort
     *d = vmafgpu__log2(of_d, table);
 }
 
-/* Launch parameters of the kernels, which run in this order for each variant: low (low-pass), flat (subtracts the local
- * mean), covariance, matrix (eigenvalues and QR decomposition), entropy, score. */
+/* Launch parameters of the kernels, which run in this order for each variant: `low` (low-pass filter), `flat`
+ * (subtraction of the local mean), `covariance`, `matrix` (eigenvalues and QR decomposition), `entropy`, `score`. */
 enum {
     VMAFGPU__SPEED_LOW_THREADS = 128,
     VMAFGPU__SPEED_LOW_COLUMNS = 128, /* maximum number of columns per block */
@@ -15184,23 +15189,23 @@ enum {
     VMAFGPU__SPEED_CHECK_THREADS = 256,
     VMAFGPU__SPEED_FLAT_THREADS = 256,
     VMAFGPU__SPEED_FLAT_STRIP = 20480, /* bytes of shared memory for a strip of rows, unless a single row takes more */
-    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may extend this far beyond a row */
+    VMAFGPU__SPEED_FLAT_AT_ONCE = 32,  /* samples processed together; reads may extend this many samples beyond a row */
     VMAFGPU__SPEED_COVARIANCE_THREADS = 128,
     VMAFGPU__SPEED_DISTANCES = 42, /* 41 distances between places in a block; the last entry is for plain sums */
-    VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory */
+    VMAFGPU__SPEED_CHUNK = 1024,   /* maximum number of columns whose sums are in shared memory at a time */
     VMAFGPU__SPEED_PLACES = VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK,
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
     VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* pitch of two reflected matrices side by side, 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three more as padding */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three of padding */
     /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
-     * The eigenvalues need less. */
+     * The computation of the eigenvalues needs less. */
     VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
                                     VMAFGPU__SPEED_MATRIX_THREADS / 32 * VMAFGPU__SPEED_MATRIX_VECTOR +
                                     VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_PLACES + 1) *
                                    4,
     VMAFGPU__SPEED_QR_STEPS = 500,
-    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8, /* the logarithm table, which comes first */
+    VMAFGPU__SPEED_LOG_SHARED = VMAFGPU__LOG2_ENTRIES * 3 * 8, /* bytes of the logarithm table, which comes first */
     VMAFGPU__SPEED_ENTROPY_BLOCKS = 64,
     VMAFGPU__SPEED_ENTROPY_THREADS = 320, /* 5 threads for each block of the plane */
     VMAFGPU__SPEED_SOLUTION = 32,         /* pitch of r and of solutions: PLACES floats, then zeros */
@@ -15214,32 +15219,32 @@ enum {
     VMAFGPU__SPEED_SCORE_SHARED = VMAFGPU__SPEED_LOG_SHARED + VMAFGPU__SPEED_SCORE_THREADS * 4
 };
 
-/* Returns the number of bytes of shared memory that the kernel low needs: one sum for each tap and each column of a
+/* Returns the number of bytes of shared memory that the kernel `low` needs: one sum for each tap and each column of a
  * block. */
 VMAFGPU__FN int32_t vmafgpu__speed_low_shared(int32_t block_columns, int32_t reach) {
     return block_columns * (2 * reach + 1) * 4;
 }
 
-/* Returns the number of samples in a strip of rows that the kernel flat processes. Includes only columns that belong to
- * blocks. */
+/* Returns the number of samples in a strip of rows that the kernel `flat` processes. Only columns that belong to blocks
+ * are counted. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_strip(int32_t strip_rows, int32_t blocks_across) {
     return strip_rows * (VMAFGPU__SPEED_BLOCK * blocks_across);
 }
 
-/* Returns the number of bytes of shared memory that the kernel flat needs: two bands, each followed by space for reads
- * beyond its last row. */
+/* Returns the number of bytes of shared memory that the kernel `flat` needs: two bands, each followed by space for
+ * reads beyond its last row. */
 VMAFGPU__FN int32_t vmafgpu__speed_flat_shared(int32_t strip_rows, int32_t blocks_across) {
     return 2 * (vmafgpu__speed_flat_strip(strip_rows, blocks_across) + VMAFGPU__SPEED_FLAT_AT_ONCE) * 4;
 }
 
-/* Returns the number of bytes of shared memory that the kernel covariance needs. For each of the rows in which a window
- * can begin, there is a double for each column of a chunk. */
+/* Returns the number of bytes of shared memory that the kernel `covariance` needs: a double for each column of a chunk,
+ * in each of the rows in which a window can begin. */
 VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Place of an array in the scratch of a pair: offset of the first plane, and distance from one plane to the next, in
- * floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the distorted
+/* Place of an array in the scratch of a pair: offset of the first plane, and distance from one plane to the next, both
+ * in floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the distorted
  * frame. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
@@ -15249,12 +15254,12 @@ typedef struct vmafgpu__speed_scratch {
     uint64_t size; /* in bytes */
     vmafgpu__speed_part low, flat, means;
     vmafgpu__speed_part sums;              /* doubles, one per distance and place */
-    vmafgpu__speed_part eigenvalues, q, r; /* the eigenvalues are followed by a flag: one of them is not positive;
-                                               q is followed by a flag: the diagonal of r contains a 0 */
+    vmafgpu__speed_part eigenvalues, q, r; /* the eigenvalues are followed by a flag, set if one of them is below 1e-6;
+                                               q is followed by a flag, set if |d| < 1e-6 for any diagonal element d */
     vmafgpu__speed_part variance, entropy;
 } vmafgpu__speed_scratch;
 
-/* Parameters of the kernels check and low: the samples, the prescale and the low-pass. */
+/* Parameters of the kernels `check` and `low`: the samples, the prescale and the low-pass filter. */
 typedef struct vmafgpu__speed_low_launch {
     float *scratch; /* scratch of the first pair */
     vmafgpu__speed_scratch layout;
@@ -15262,7 +15267,7 @@ typedef struct vmafgpu__speed_low_launch {
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
                                                half, the bits of a float weight in the high half; NULL if there is no
                                                prescale */
-    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t sources, has_weights;   /* has_weights: 1 if results must be divided by the sum of weights */
     int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
@@ -15280,8 +15285,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch
     return launch->step > launch->bytes ? plane * launch->bytes : 0;
 }
 
-/* Whether a plane has no prescale and the default reach, and its rows can be read eight samples at a time. Reads of
- * interleaved samples begin with a whole pair, so they stay within the samples. */
+/* Whether a plane is not prescaled, its low-pass filter has the default reach, and its rows can be read eight samples
+ * at a time. Reads of interleaved samples begin with a whole pair, so they do not extend beyond the samples. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data,
                                        int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
@@ -15289,7 +15294,7 @@ VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, 
            (start | (uint64_t)pitch) % (launch->step == 1 ? 8 : 16) == 0;
 }
 
-/* Parameters of the kernels that follow low. */
+/* Parameters of the kernels that follow `low`. */
 typedef struct vmafgpu__speed_launch {
     float *scratch;
     vmafgpu__speed_scratch layout;
@@ -15297,14 +15302,14 @@ typedef struct vmafgpu__speed_launch {
     uint32_t pairs;             /* bit i is set if pair i has a distorted frame */
     int32_t variant;
     int32_t columns, rows, blocks_across, blocks_down;
-    int32_t strip_rows;    /* rows per strip of the kernel flat */
-    int32_t chunk_columns; /* columns per chunk of the kernel covariance */
+    int32_t strip_rows;    /* rows per strip of the kernel `flat` */
+    int32_t chunk_columns; /* columns per chunk of the kernel `covariance` */
     int32_t local_reach;
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS];
     float noise, base;
     int32_t weighting;
     const void *log_table; /* vmafgpu__log2_table */
-    double *words;         /* words of the first pair for its only score; NULL if scores are stored in sums */
+    double *words;         /* word for the only score of the first pair; NULL if scores are stored in sums */
     int32_t word_stride;
 } vmafgpu__speed_launch;
 
@@ -15335,7 +15340,7 @@ enum {
     VMAFGPU__SPEED_PITCH = 32, /* ...and their pitch; rows are padded with zeros */
     VMAFGPU__SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1,
     VMAFGPU__SPEED_MIN_SIZE = VMAFGPU__SPEED_BLOCK << VMAFGPU__SPEED_SHIFT,
-    VMAFGPU__SPEED_PLANES = 4 /* maximum number: u and v of the reference and of the distorted frame */
+    VMAFGPU__SPEED_PLANES = 4 /* maximum number of planes: u and v of the reference and of the distorted frame */
 };
 
 typedef struct vmafgpu__speed_matrix {
@@ -15356,7 +15361,7 @@ typedef struct vmafgpu__speed_between {
 /* A plane. Rows are padded to a multiple of CHUNK for vector code. */
 typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
-    float *low;          /* the low-passed plane; later, without the local mean */
+    float *low;          /* the low-passed plane; later, the local mean is subtracted from it */
     float *means;        /* local means; same size as `low` */
     float *line;         /* a row of sums down the columns for the local means, with margins */
     double *wide, *ones; /* `low` in double precision; a row of ones */
@@ -15370,12 +15375,13 @@ typedef struct vmafgpu__speed_plane {
 /* Functions for rows and matrices, in plain C here and as vector code in >>levels. They may read and write up to the
  * padded width. */
 typedef struct vmafgpu__speed_functions {
-    /* Converts samples of one or two bytes that are `step` bytes apart to floats: scales them to 8 bits and subtracts
-     * 128. Returns the bitwise OR of all samples. */
+    /* Converts samples of one or two bytes, which are `step` bytes apart, to floats: scales each sample to 8 bits and
+     * subtracts 128. Returns the bitwise OR of all samples. */
     uint32_t (*import)(const uint8_t *source, int bytes, int step, int shift, float unit, int w, float *row);
-    /* Computes (a - b) * unit from bytes or, if `wide`, from words, which need not be aligned. */
+    /* Computes (a - b) * unit for each sample. The samples are words if `wide` is set, otherwise bytes. Words need not
+     * be aligned. */
     void (*difference)(const uint8_t *a, const uint8_t *b, int wide, float unit, int w, float *row);
-    /* Computes a row of a bilinear prescale from two rows and their weights. */
+    /* Computes a row of the prescaled plane by bilinear interpolation, from two rows and their weights. */
     void (*bilinear)(const float *const *rows, const float *weight, const vmafgpu__speed_between *columns, int w,
                      float *out);
     /* sum += tap * row */
@@ -15388,7 +15394,7 @@ typedef struct vmafgpu__speed_functions {
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
     /* Computes the rows of out = a * b from row `first` on. Rows and columns of `a` before `first` must be those of the
-     * identity matrix. Every element is a sum over k, in ascending order from `first`. */
+     * identity matrix. The products of every element are added in ascending order of their index, from `first` on. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
     /* For a symmetric a, from index `top` on: apply() computes x = (tau * a) * v; rank_two() computes a -= x v' + v
      * x'. */
@@ -15396,13 +15402,13 @@ typedef struct vmafgpu__speed_functions {
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
     /* Solves r x = b for an upper triangular r. On entry, x contains b. */
     void (*substitute)(const vmafgpu__speed_matrix *r, size_t pitch, int w, float *x);
-    /* Computes the means of x * y down each column, adding from the first row on. */
+    /* Computes the mean of x * y in each column. Adds the rows from the first to the last. */
     void (*variances)(const float *x, const float *y, size_t pitch, int w, float *out);
 } vmafgpu__speed_functions;
 
 typedef struct vmafgpu__speed_strip {
     float *source[VMAFGPU__SPEED_RESAMPLE]; /* rows of the frame */
-    float *row, *sum;                       /* a row after the prescale; the same row after the vertical low-pass */
+    float *row, *sum;                       /* a prescaled row; a row after the vertical low-pass filter */
     int bad_row[VMAFGPU__SPEED_PLANES];     /* first row with an illegal sample, or -1 */
 } vmafgpu__speed_strip;
 
@@ -15621,8 +15627,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. Stores in strip->bad_row the number of the first row of the frame with
- * an illegal sample. */
+/* Returns row y of a plane after the prescale. If rows of the frame contain an illegal sample, stores the number of the
+ * first such row in strip->bad_row. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -15718,10 +15724,10 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
 /* ---- covariance of the places in a block, over all positions of the block ----
  *
  * For two places in a block at a distance of (dx, dy), samples at that distance are multiplied, and the products in a
- * window are summed. There are 41 distances. For each distance, the products are computed once, and all windows share
- * their column sums. Products are exact, and sums are in double precision. The order of additions is the same in all
- * backends. Down each column, the rows that all windows share are added first, then the rows above them, then the rows
- * below them. The column sums of a window are then added in the same manner.
+ * window are summed. There are 41 distances. For each distance, the products are computed once, and windows share the
+ * column sums of these products. Products are exact, and sums are in double precision. The order of additions is the
+ * same in all backends. Down each column, the rows that all windows share are added first, then the rows above them,
+ * then the rows below them. The column sums of a window are then added in the same manner.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -15778,9 +15784,9 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
     return sum;
 }
 
-/* Sums products of samples at distance (dx, dy): sum[y][x] is the sum over the window that begins at column x, row y.
- * Writes only those sums for which the place at distance (dx, dy) is also in the block. If with_other is 0, sums
- * samples instead of products. */
+/* Sums the products of each sample and the sample at offset (dx, dy): sum[y][x] is the sum over the window that begins
+ * at column x, row y. Writes only those sums for which the place at offset (dx, dy) is also in the block. If with_other
+ * is 0, sums samples instead of products. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -15813,8 +15819,9 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
     return sum;
 }
 
-/* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of their products. If the error
- * bound does not exclude that libvmaf computes a different float, the sum is recomputed in the order of libvmaf. */
+/* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of the products of their samples
+ * after subtraction of the means. If, within the error bound, libvmaf could compute a different float, the sum is
+ * recomputed in the order of libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -16046,7 +16053,8 @@ static float vmafgpu__speed_norm(const float *u) {
 }
 
 /* Computes the reflection that clears column k of z below the diagonal. `is_negative` must be set if the diagonal
- * element of the original matrix, not of z, is negative. Returns the length of the reflection vector. */
+ * element of the original matrix, not of z, is negative. Returns the length of the reflection vector before
+ * normalisation. */
 static float vmafgpu__speed_householder(const vmafgpu__speed_matrix *z, int k, int is_negative,
                                         vmafgpu__speed_matrix *out) {
     float u[VMAFGPU__SPEED_SIDE];
@@ -16209,7 +16217,7 @@ static vmafgpu_result vmafgpu__speed_look(vmafgpu *v, vmafgpu__speed *speed, flo
             speed->between.weight[k][i] = speed->columns[i].weight[k];
         }
     }
-    for (int k = 0; x->resampled && k < 2; k++) /* indices in the padding must also be valid columns */
+    for (int k = 0; x->resampled && k < 2; k++) /* the padding must also contain valid indices */
         memset(speed->between.at[k] + x->scaled_width, 0,
                sizeof(int32_t) * (vmafgpu__padded(x->scaled_width) - (size_t)x->scaled_width));
     vmafgpu_result result = vmafgpu__run(v, vmafgpu__speed_low_task, speed);
@@ -16396,8 +16404,8 @@ static void vmafgpu__speed_column_sums(const double *a, const double *b, ptrdiff
     }
 }
 
-/* Processes five rows at a time. That gives enough independent sums to hide the latency of additions, and five divides
- * SIDE. */
+/* Processes five rows at a time. Five rows give enough independent sums to hide the latency of additions, and SIDE is a
+ * multiple of five. */
 static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w,
                                     float *out) {
     enum { ROWS = 5, SIDE = VMAFGPU__SPEED_SIDE };
@@ -16570,8 +16578,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of the kernel low. It is smaller if the kernel uses one thread for each
- * horizontal tap. */
+/* Returns the number of columns per block of the kernel `low`. The number is smaller if the kernel uses one thread for
+ * each horizontal tap. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -16624,8 +16632,8 @@ static vmafgpu__shape vmafgpu__speed_shape_of(const vmafgpu__speed_variant *x, i
     return out;
 }
 
-/* Fills the parameters of the kernels check and low, except `chroma`. `tables` contains the tables of this variant; it
- * is ignored if there is no prescale. */
+/* Fills the parameters of the kernels `check` and `low`, except `chroma`. `tables` contains the tables of this variant;
+ * it is ignored if there is no prescale. */
 static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgpu_config *c,
                                     const vmafgpu__speed_variant *x, float *scratch, const uint64_t *tables,
                                     uint32_t *illegal) {
@@ -16651,7 +16659,7 @@ static void vmafgpu__speed_fill_low(vmafgpu__speed_low_launch *out, const vmafgp
     memcpy(out->taps, x->taps, sizeof out->taps);
 }
 
-/* Whether the kernel low itself detects all illegal words. */
+/* Whether the kernel `low` itself detects all illegal words. */
 static int vmafgpu__speed_all_wide(const vmafgpu__speed_low_launch *launch, int pairs) {
     int all = 1;
     for (int i = 0; i < 4 * pairs; i++) {
@@ -16972,7 +16980,7 @@ static uint64_t vmafgpu__gpu_speed_temporal_scratch(const vmafgpu *v, const vmaf
 }
 
 /* Returns the number of table entries that precede those of extractor `e`, or the total number if `e` is NULL. Writes
- * these entries unless `out` is NULL. */
+ * these entries, except the logarithm table, unless `out` is NULL. */
 static size_t vmafgpu__speed_temporal_tables(const vmafgpu *v, const vmafgpu__extractor *e, uint64_t *out) {
     size_t used = VMAFGPU__SPEED_LOG_ENTRIES;
     for (int i = 0; i < v->extractor_count && &v->extractors[i] != e; i++)
@@ -17109,10 +17117,10 @@ static VMAFGPU__UNUSED float vmafgpu__float_unit(const vmafgpu_config *c) {
 /* Values that float_vif derives from its options. */
 typedef struct vmafgpu__float_vif_limits {
     float noise, gain, from_noise; /* noise: minimum reference variance that carries information;
-                                              gain: maximum gain (egl); from_noise: loss per unit of distorted
+                                              gain: maximum gain (option egl); from_noise: loss per unit of distorted
                                               variance if the reference variance is below `noise` */
     double noise_variance;
-    int is_plain; /* noise_variance is exactly 2 */
+    int is_plain; /* 1 if noise_variance is exactly 2 */
 } vmafgpu__float_vif_limits;
 
 /* Launch parameters of kernels that smooth pictures, first down the columns, then along the rows. Each thread processes
@@ -17120,7 +17128,7 @@ typedef struct vmafgpu__float_vif_limits {
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
-    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side */
+    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side of the centre */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
@@ -17134,31 +17142,31 @@ typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2]; /* offsets of planes of floats in scratch, used if bytes is 4 */
+    uint64_t input[2]; /* offsets of planes of floats in the scratch; used if `bytes` is 4 */
     uint64_t output[2];
     int32_t bytes; /* bytes per sample of the frame; 4 if the pictures are planes of floats */
     float unit;    /* factor for integer samples */
     int32_t width, height, input_pitch, output_pitch; /* pitches in floats */
     int32_t reach;
-    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zeros before and after */
+    float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zero-padded on both sides */
     vmafgpu__float_vif_limits limits;
     const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
                                                vmafgpu__float_planes_launch */
     int32_t small_width, small_height; /* size of smaller pictures */
 } vmafgpu__blur_launch;
 
-/* Launch parameters of a kernel that converts luma or chroma to planes of floats and may resize them. Block index y is
- * a row, block index z a picture of a pair. */
+/* Launch parameters of a kernel that converts luma or chroma to planes of floats and may resize them. The y index of a
+ * block is a row of the output; the z index is a picture of a pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t output[2];             /* offsets in scratch */
+    uint64_t output[2];             /* offsets in the scratch */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
     uint32_t *illegal;              /* one per pair */
-    int32_t sources, has_weights;   /* has_weights: the sum of the weights is not 1, so divide by it */
+    int32_t sources, has_weights;   /* has_weights: 1 if results must be divided by the sum of weights */
     int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
     int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */
@@ -17176,8 +17184,8 @@ typedef struct vmafgpu__float_planes_launch {
 
 enum {
     VMAFGPU__FLOAT_ROWS = 4,     /* rows processed together */
-    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side */
-    VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d, r r, d d, r d */
+    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side of the centre */
+    VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d and the products r r, d d, r d */
 };
 
 /* Functions for rows, in plain C here and as vector code in >>levels. They process rows of floats up to the padded
@@ -17187,13 +17195,13 @@ typedef struct vmafgpu__floats_functions {
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
     /* Computes the sum of taps[k] * rows[k] over k. */
     void (*weigh)(const float *const *rows, const float *taps, int count, int w, float *out);
-    /* Computes FLOAT_ROWS rows of such sums. Each row of sums starts one row below the previous one. */
+    /* Computes FLOAT_ROWS rows of such sums. Each row of sums starts one input row below the previous one. */
     void (*weigh_rows)(const float *const *rows, const float *taps, int count, int w, float *const *out);
-    /* |a - b| */
+    /* out = |a - b| */
     void (*differ)(const float *a, const float *b, int w, float *out);
 } vmafgpu__floats_functions;
 
-/* Adds eight rows to eight sums, each row from left to right. */
+/* Adds each of eight rows to its own sum, from left to right. */
 static void vmafgpu__float_add_up(const float *const *rows, int w, float *sums) {
     const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
     const float *r4 = rows[4], *r5 = rows[5], *r6 = rows[6], *r7 = rows[7];
@@ -17226,7 +17234,7 @@ static float vmafgpu__float_sum(const float *values, int count) {
     return sum;
 }
 
-/* Fills the margins of a row by mirroring it at its edges. */
+/* Fills the margins of a row by mirroring the row at its edges. */
 static void vmafgpu__float_reflect_line(float *line, int reach, int w) {
     for (int k = 1; k <= reach; k++) {
         line[-k] = line[k];
@@ -17358,13 +17366,14 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
     }
 }
 
-/* Computes FLOAT_ROWS sums of FLOAT_SIDE registers from column x on. Each row is loaded only once for all sums. */
+/* Computes FLOAT_ROWS rows of sums, each FLOAT_SIDE registers wide, from column x on. Each input row is loaded only
+ * once for all sums. */
 #define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps,
                                          int count, int x, float *const *out, int multiplied) {
     enum { ROWS = VMAFGPU__FLOAT_ROWS, SIDE = VMAFGPU__FLOAT_SIDE };
-    /* Hides from the compiler that these pointers are equal. Otherwise, it keeps the taps in registers and spills the
-     * sums. */
+    /* Hides from the compiler that these pointers are equal. Otherwise, the compiler keeps the taps in registers and
+     * spills the sums. */
     const float *lag0 = taps, *lag1 = taps, *lag2 = taps, *lag3 = taps;
     __asm__("" : "+r"(lag1), "+r"(lag2), "+r"(lag3));
     vmafgpu__v sum[ROWS][SIDE], value[SIDE];
@@ -17552,13 +17561,14 @@ static vmafgpu_result vmafgpu__psnr_plan(vmafgpu *v, vmafgpu__extractor *e) {
 /* ---- in plain C ---- */
 
 typedef struct vmafgpu__psnr_functions {
-    /* Returns the sum of squared differences of a row of w bytes or, if `wide`, words. */
+    /* Returns the sum of squared differences between two rows of w samples. The samples are words if `wide` is set,
+     * otherwise bytes. */
     uint64_t (*row)(const void *a, const void *b, int wide, int w);
 } vmafgpu__psnr_functions;
 
 static uint64_t vmafgpu__psnr_row_scalar(const void *a, const void *b, int wide, int w) {
     uint64_t sum = 0;
-    uint32_t part = 0; /* sum for bytes: no row is long enough to overflow it */
+    uint32_t part = 0; /* sum of a row of bytes; no row is long enough to overflow it */
     if (wide)
         for (int x = 0; x < w; x++) {
             const int32_t d = (int32_t)((const uint16_t *)a)[x] - ((const uint16_t *)b)[x];
@@ -17802,8 +17812,8 @@ VMAFGPU__COLD_END
  * >>float psnr                                   float_psnr and float_moment
  * ================================================================================================
  * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
- * of a power of two. Their squares are rounded to float. The sum of squares is exact in any order as long as it is
- * below 2^53 units. Only sums of 16-bit samples can exceed this; their terms are then added in the order of libvmaf.
+ * of a power of two, u. Their squares are rounded to float. A sum of squares is exact in any order as long as it is
+ * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the order of libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17826,13 +17836,13 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 
 /* ---- shared with kernels ---- */
 
-/* Launch parameters of a kernel that writes the squares of some rows as floats, in the groups of
+/* Launch parameters of a kernel that squares the words of some rows and writes the squares as floats, grouped as in
  * vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint32_t pairs;            /* bit i is set if pair i must be processed */
-    int32_t kind;              /* words to square: 0 differences, 1 reference, 2 distorted frame */
+    int32_t kind;              /* words to square: differences (0), reference (1), distorted frame (2) */
     int32_t width, first, end; /* rows first .. end - 1 */
     int32_t pitch;             /* floats from one term to the next term of the same group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
@@ -17877,7 +17887,8 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
     }
 }
 
-/* Returns the sum of the squares of words or, if b is not NULL, of their differences, in the order of libvmaf. */
+/* Returns the sum of the squares of the words of a or, if b is not NULL, of the differences between a and b. Adds in
+ * the order of libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -18040,7 +18051,8 @@ static const char *vmafgpu__gpu_float_psnr_kernel(const vmafgpu__launch_context 
                                                                : NULL;
 }
 
-/* Returns the number of rows whose terms are stored at a time. Sets *groups to the number of groups of these rows. */
+/* Returns the number of rows whose terms are stored at a time. Sets *groups to the number of groups that these terms
+ * form. */
 static int vmafgpu__gpu_float_psnr_strip(const vmafgpu_config *c, int *groups) {
     const int most = VMAFGPU__SQUARES_KEPT / c->width, rows = !most ? 1 : most < c->height ? most : c->height;
     *groups = vmafgpu__divide_up(rows * c->width, VMAFGPU__SEQUENCE_GROUP);
@@ -18088,8 +18100,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
     }
 }
 
-/* Computes the sum of luma and the sum of its squares. The word after the sums has a bit for each sum that was
- * recomputed as a double. */
+/* Enqueues kernels that compute the sums: for float_moment, sums of luma and of its squares; for float_psnr, the sum of
+ * squared differences. The word after the sums has a bit for each sum that is recomputed as a double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -18196,13 +18208,13 @@ VMAFGPU__COLD_END
  * >>ssim                                         float_ssim and float_ms_ssim
  * ================================================================================================
  * Based on float_ssim.c, float_ms_ssim.c and iqa of libvmaf. Weighted means over windows of 11x11 pixels are computed
- * for both pictures, their squares and their product, in floats. Windows are summed along rows first, then down
+ * for both pictures, their squares and their product, in float. Windows are summed along rows first, then down
  * columns. Each product of a sample and a tap is rounded to float. The sum of a row or a column of a window is computed
  * as a double and rounded to float once. The luminance and the contrast of a pixel are quotients of a double and a
  * float; its structure is a float.
  *
  * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
- * rounds the quotient to float. Here, each lane and each thread has its own sum. The total differs from the sum of
+ * rounds the quotient to float. Here, each lane of each thread has its own sum. The total differs from the sum of
  * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
  * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
  * terms are added in the order of libvmaf. Uncertain sums are rare.
@@ -18246,8 +18258,8 @@ enum {
     VMAFGPU__SSIM_PLANES = 5 /* both pictures, their squares, and their product */
 };
 
-/* Sums over a picture. L, C and S are sums of the luminance, contrast and structure of each pixel. ALL is the sum of
- * the products of these three. A sum named .._SIZE adds absolute values; luminance and contrast need no such sum, since
+/* Sums over a picture. L, C and S are the sums of luminance, contrast and structure over all pixels. ALL is the sum of
+ * the products of these three. Sums named .._SIZE add absolute values; luminance and contrast need no such sum, since
  * they are positive. */
 enum {
     VMAFGPU__SSIM_ALL,
@@ -18273,8 +18285,8 @@ VMAFGPU__TABLE float vmafgpu__ssim_taps[VMAFGPU__SSIM_TAPS] = {
     VMAFGPU__SSIM_TAP2, VMAFGPU__SSIM_TAP1, VMAFGPU__SSIM_TAP0,
 };
 
-/* Top left quarter, including the middle row and column, of the 9x9 low-pass filter between the scales of
- * float_ms_ssim. The filter is symmetric in rows and columns. */
+/* Top left quarter, including the middle row and column, of the 9x9 low-pass filter that is applied between the scales
+ * of float_ms_ssim. The filter is symmetric in rows and columns. */
 VMAFGPU__TABLE float vmafgpu__ssim_low_pass[5][5] = {
     { 0.000714f, -0.000450f, -0.002090f, 0.007132f, 0.016114f },
     { -0.000450f, 0.000283f, 0.001316f, -0.004490f, -0.010146f },
@@ -18297,7 +18309,7 @@ enum {
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
     VMAFGPU__SSIM_HALVE_ROWS = 16,                                  /* rows that a block of vmafgpu_ssim_halve writes */
-    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of its input */
+    VMAFGPU__SSIM_HALVE_LINE = 2 * VMAFGPU__SSIM_HALVE_COLUMNS + 8, /* floats per row of the input of a block */
     VMAFGPU__SSIM_HALVE_SHARED = VMAFGPU__SSIM_HALVE_LINE * (2 * VMAFGPU__SSIM_HALVE_ROWS + 7) * 4 + 16,
     VMAFGPU__SSIM_FINALISE_SHARED = 3 * VMAFGPU__SSIM_THREADS * 8
 };
@@ -18314,9 +18326,9 @@ typedef struct vmafgpu__ssim_row {
 } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if bytes < 4 */
-    uint64_t partial;             /* offset in scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in scratch of an ssim_row per row of windows: for ALL, then L, C, S */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
+    uint64_t partial;             /* offset in the scratch of SUMS doubles per block of windows */
+    uint64_t rows;                /* offset in the scratch of an ssim_row per row of windows: for ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -18327,14 +18339,14 @@ typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    double *words; /* words of the first pair: ALL, L, C, S of each scale, then uncertain bits */
+    double *words; /* words of the first pair: ALL, L, C, S of each scale, then bits of uncertain sums */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain, and to keep uncertain */
-    uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain; of sums to keep uncertain */
+    uint32_t again;                      /* bit i is set if the terms of pair i must be written; see the next members */
     int32_t kind;                        /* which sum: ALL, L, C or S */
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
-    uint64_t terms;                      /* offset in scratch of the terms, as doubles; see vmafgpu__sequence_launch */
+    uint64_t terms; /* offset in the scratch of the terms (doubles); see vmafgpu__sequence_launch */
     int32_t terms_pitch;
     int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
     int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
@@ -18368,9 +18380,9 @@ enum {
     VMAFGPU__SSIM_ROW = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_TILE,
     VMAFGPU__SSIM_LINE = VMAFGPU__SSIM_TILE + VMAFGPU__CHUNK, /* columns that the windows of a tile cover */
     VMAFGPU__SSIM_STRIP = 32,     /* rows whose terms are stored at a time, to be added in order */
-    VMAFGPU__SSIM_MIN_SIZE = 176, /* minimum size for float_ms_ssim: the last scale has 11 pixels */
-    VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter, which needs nine */
-    VMAFGPU__SSIM_HALVES = 8      /* rows in the ring buffer of its sums; five are in progress at a time */
+    VMAFGPU__SSIM_MIN_SIZE = 176, /* minimum size for float_ms_ssim, at which the last scale has 11 pixels */
+    VMAFGPU__SSIM_HALVING = 16,   /* rows in the ring buffer of the low-pass filter; at least nine */
+    VMAFGPU__SSIM_HALVES = 8 /* rows in the ring buffer of the sums of this filter; five are in progress at a time */
 };
 
 typedef struct vmafgpu__ssim_terms {
@@ -18381,13 +18393,13 @@ typedef struct vmafgpu__ssim_terms {
 /* Functions for rows of a tile of `lanes` * LANES columns. Input rows also contain the columns after the tile that the
  * window or filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Converts `chunks` * CHUNK columns, from x on, of a row of w luma samples to floats. Writes 0 after the last
-     * sample. */
+    /* Converts a part of a row of w luma samples to floats: `chunks` * CHUNK columns, from column x on. Writes 0 after
+     * the last sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
     /* Sums the windows along a row, for PLANES planes, which are TILE floats apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
     /* Sums the windows down the columns: replaces each of TAPS rows of horizontal sums with the sums of the windows
-     * that end in that row. `sums` contains TAPS sums per column, for the windows that have begun. */
+     * that end in that row. `sums` contains TAPS sums per column, one for each window in progress. */
     void (*down)(float *rows, int lanes, double *sums);
     /* Adds the terms of `count` pixels to those of the SUMS sums whose bits are set in `wanted`. Each sum has LANES
      * lanes. `wanted` contains either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. If
@@ -18432,7 +18444,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* bits of the sums to compute at this scale */
-    int is_strip, first;       /* is_strip: store only the terms of the strip that begins with row `first` */
+    int is_strip, first;       /* is_strip: 1 to only store the terms of the strip that begins with row `first` */
     vmafgpu__ssim_terms terms; /* space for the terms of STRIP rows, terms_pitch columns each */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -18442,8 +18454,8 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default, the smaller side becomes about 256; the factor is rounded as
- * in libvmaf. */
+/* Returns the factor by which luma is reduced. By default, the shorter side becomes about 256 pixels; the factor is
+ * rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -18517,7 +18529,7 @@ static uint64_t vmafgpu__ssim_scratch(const vmafgpu *v, const vmafgpu__extractor
 
 /* ---- pictures at other scales ---- */
 
-/* Mirrors index i at the edges of n rows or columns, and repeats the edges themselves. */
+/* Mirrors index i at the edges of n rows or columns. The edges themselves are repeated: -1 becomes 0. */
 static int vmafgpu__ssim_mirror(int i, int n) {
     return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
 }
@@ -18616,8 +18628,8 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
     }
 }
 
-/* Computes one thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms in the
- * order of libvmaf. */
+/* Computes one thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms, which
+ * are added in the order of libvmaf. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -18664,8 +18676,8 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_along_plain(const float *a, const floa
     }
 }
 
-/* Sum k of a column belongs to the window that begins in row k. That window ends in the row before the next window
- * reuses sum k. */
+/* Sum k of a column belongs to the window that begins in row k. The window ends one row before sum k is reused for
+ * another window. */
 static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, double *sums) {
     for (int plane = 0; plane < VMAFGPU__SSIM_PLANES; plane++)
         for (int x = plane * VMAFGPU__SSIM_TILE; x < plane * VMAFGPU__SSIM_TILE + lanes * VMAFGPU__SSIM_LANES; x++) {
@@ -18792,8 +18804,8 @@ static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) 
 static vmafgpu_result vmafgpu__ssim_means(vmafgpu__ssim_task *t, unsigned wanted, double *means) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     const double n = (double)((int64_t)w * h);
-    /* `steps` bounds the number of roundings. libvmaf adds n terms in one chain. Here, each lane adds its own chain,
-     * and the sums of lanes and threads are added at the end. Each term of ALL is rounded at most eight times, counting
+    /* `steps` bounds the number of roundings. libvmaf adds n terms in one chain. Here, each lane has its own chain, and
+     * the sums of lanes and threads are added at the end. Each term of ALL is rounded at most eight times, counting
      * libvmaf and this code together. The factor 1.01 covers the rounding of the bound itself. */
     const double steps =
         n + (double)h * (double)((w + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES) + 2 * VMAFGPU__MAX_THREADS + 8;
@@ -19455,8 +19467,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues kernels for all means. For large pictures, more kernels then compute tighter bounds for uncertain sums;
- * small pictures rarely have any. */
+/* Enqueues kernels for all means. For large pictures, more kernels then compute tighter bounds for uncertain sums.
+ * Small pictures rarely have uncertain sums. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -19507,7 +19519,7 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Returns whether any sum is uncertain, so that the pair must be processed again. Returns 0 when called again for the
+/* Returns whether any sum is uncertain; if so, the pair must be processed again. Returns 0 when called again for the
  * same pair. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
@@ -19595,8 +19607,8 @@ VMAFGPU__COLD_END
     }
 #define vmafgpu__ssim_rows  VMAFGPU__LEVEL_NAME(vmafgpu__ssim_rows)
 #define VMAFGPU__SSIM_LEVEL &vmafgpu__ssim_rows
-/* At the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of those
- * among them that stay uncertain. */
+/* For the first and the last scale: bits of the means that the self-test of a GPU treats as uncertain, and bits of the
+ * means that it keeps uncertain. */
 #define VMAFGPU__SSIM_TESTED_UNCERTAIN       (0x10001u << VMAFGPU__SSIM_C | 0x10001u << VMAFGPU__SSIM_S)
 #define VMAFGPU__SSIM_TESTED_STILL_UNCERTAIN (0x10001u << VMAFGPU__SSIM_S)
 
@@ -19645,7 +19657,7 @@ enum {
 typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset in scratch of the terms, 64 floats per block */
+    uint64_t terms;             /* offset in the scratch of the terms, 64 floats per block */
     int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
     int32_t along, blocks;      /* blocks per row; total number of blocks */
     int32_t pitch;              /* floats from one term to the next term of the same block */
@@ -19713,7 +19725,7 @@ typedef struct vmafgpu__psnr_hvs_work {
     uint32_t word[32 * VMAFGPU__PSNR_HVS_LANES]; /* adjacent samples, packed */
     int32_t sum[4][VMAFGPU__PSNR_HVS_LANES];
     float mean[5][VMAFGPU__PSNR_HVS_LANES],
-        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* variances of the quadrants and of the block */
+        variance[5][VMAFGPU__PSNR_HVS_LANES]; /* variances of the quadrants; [4]: see vmafgpu__psnr_hvs_variances() */
     float activity[2][VMAFGPU__PSNR_HVS_LANES];
 } vmafgpu__psnr_hvs_work;
 
@@ -19899,8 +19911,8 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #define vmafgpu__psnr_hvs_rows_of     VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_rows_of)
 #define vmafgpu__psnr_hvs_variances   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_variances)
 
-/* Loads the samples of a group as words that contain several samples, and unpacks them. If the group is incomplete,
- * repeats the last block. */
+/* Loads the samples of a group as words that contain several samples, and unpacks the words. If the group is
+ * incomplete, repeats the last block. */
 static void vmafgpu__psnr_hvs_load(const void *const *rows, int wide, int first, int blocks,
                                    uint32_t *VMAFGPU__RESTRICT word, int32_t *VMAFGPU__RESTRICT sample) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
@@ -20106,9 +20118,9 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
     }
 }
 
-/* Adds to `added` the amounts by which the terms of a coefficient increase sums in the range [floor, 2 * floor).
- * `floor` is a power of two. Sets `off` to the maximum difference between a term and its increment. If `off` is half a
- * unit in the last place, the increment depends on the sum. */
+/* Adds to `added` the amount by which a term increases a sum in the range [floor, 2 * floor), where `floor` is a power
+ * of two. `off` becomes the largest difference between a term and this amount so far. If `off` is half a unit in the
+ * last place, the amount depends on the sum. Processes one term in each lane. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -20356,7 +20368,7 @@ VMAFGPU__FN int vmafgpu__float_adm_border(int size) {
 enum {
     VMAFGPU__FLOAT_ADM_THREADS = 256,
     VMAFGPU__FLOAT_ADM_COLUMNS = 32,
-    VMAFGPU__FLOAT_ADM_ROWS = 16, /* rows of a tile, including a border of one pixel */
+    VMAFGPU__FLOAT_ADM_ROWS = 16, /* rows of a tile, including a border of one pixel on each side */
     VMAFGPU__FLOAT_ADM_SHARED = (3 + 2) * 3 * VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS * 4
 };
 
@@ -20364,7 +20376,7 @@ typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];          /* offsets of planes of floats in scratch, used if bytes is 4 */
+    uint64_t input[2];          /* offsets of planes of floats in the scratch; used if `bytes` is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
     uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator and impairment */
     int32_t bytes;              /* bytes per sample of the frame; 4 if the input is planes of floats */
@@ -20413,7 +20425,7 @@ static const vmafgpu__option vmafgpu__float_adm_options[VMAFGPU__MAX_OPTIONS + 1
 
 /* ---- meaning of the options ---- */
 
-/* Returns the contrast sensitivity of adm_csf_mode 2. Mode 2 of integer ADM is different. */
+/* Returns the contrast sensitivity for adm_csf_mode 2, which differs from mode 2 of integer ADM. */
 static float vmafgpu__csf_native(int scale, int diagonal, double view_dist, int display_height) {
     const double pi = 3.14159265358979323846;
     const float r = (float)(view_dist * display_height * pi / 180.0);
@@ -20537,8 +20549,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Writes to `out`, unless it is NULL, the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
- * table; the caller must then divide. */
+/* Unless `out` is NULL, writes the table of the reciprocals that `wanted` selects to `out`. Returns 0 if there is no
+ * such table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -20593,7 +20605,7 @@ typedef struct vmafgpu__float_adm_task {
     int form;              /* form of the samples of `source`: BYTES, WORDS, FLOATS */
     float unit;            /* factor for integer samples */
     int from_w, from_h, w, h, left, top;
-    int has_bands, has_low; /* whether to compute the bands, and the low-pass band */
+    int has_bands, has_low; /* whether to compute the bands; whether to compute the low-pass band */
     float *low[2];          /* input planes of the next scale */
     ptrdiff_t low_stride;
     const float *csf;
@@ -20612,8 +20624,8 @@ enum { VMAFGPU__BYTES, VMAFGPU__WORDS, VMAFGPU__FLOATS, VMAFGPU__FLOAT_ADM_SUMS 
 /* These functions may process columns up to the next multiple of LANES: lines have a margin before their start and
  * padding after their end. */
 typedef struct vmafgpu__float_adm_functions {
-    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats; 128 is
-     * subtracted. */
+    /* Splits a row of w samples into even and odd columns. Integer samples are converted to floats and scaled, and 128
+     * is subtracted from them. */
     void (*split)(const void *row, int form, int w, float unit, float *even, float *odd);
     /* Applies both wavelet filters to four rows of n floats. n must be a multiple of CHUNK. */
     void (*vertical)(const float *const *rows, float *low, float *high, int n);
@@ -20696,7 +20708,8 @@ static void vmafgpu__float_adm_read(const vmafgpu__float_adm_task *t, const vmaf
         even[t->w] = odd[t->w - 1];
 }
 
-/* Computes row y: columns first..end - 1 of the bands if has_bands, and the low-pass band if has_low. */
+/* Computes row y. If has_bands is set, computes columns first..end - 1 of the bands; if has_low is set, computes the
+ * low-pass band. */
 static void vmafgpu__float_adm_filter(const vmafgpu__float_adm_task *t, const vmafgpu__float_adm_lines *l, int y,
                                       int has_bands, int has_low, int first, int end) {
     const vmafgpu__float_adm_functions *f = t->functions;
@@ -21014,7 +21027,7 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(bits, x, sizeof bits);
     for (int i = 0; i < VMAFGPU__LANES; i++)
         entry[i] = state->table[bits[i] >> 11 & 4095];
-    for (int i = 0; i < VMAFGPU__LANES; i++) { /* scale the estimate of the table to the exponent */
+    for (int i = 0; i < VMAFGPU__LANES; i++) { /* scale the estimate from the table to the exponent of x */
         const int32_t exponent = (int32_t)(bits[i] >> 23 & 255);
         const uint32_t usual = (entry[i] << 11) + ((uint32_t)(253 - exponent) << 23);
         const uint32_t large = exponent > 252 ? 0 : usual, size = exponent == 0 ? 0x7f800000u : large;
@@ -21023,8 +21036,8 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores the detail of one band: sets r to the part of the original detail o that is left in t, before the gain
- * limit. */
+/* Restores the detail of one band: sets r to the part of the original detail o that is left in t. The gain limit is
+ * applied later. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -21046,8 +21059,8 @@ static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *st
 }
 
 /* Processes one band. libvmaf applies the gain limit in double precision. Rounding to float is monotonic, so the
- * minimum of the rounded values is the same. If the limit can be represented as a float, its product with another float
- * can be computed in float; the result is the same. */
+ * minimum can be computed before or after rounding. If the limit can be represented as a float, its product with
+ * another float can be computed in float; the result is the same. */
 static inline void vmafgpu__float_adm_band(const vmafgpu__float_adm_task *t, float factor, const int32_t *parallel,
                                            const float *VMAFGPU__RESTRICT o, const float *VMAFGPU__RESTRICT d,
                                            float *VMAFGPU__RESTRICT original, float *VMAFGPU__RESTRICT size0,
@@ -21096,8 +21109,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the same steps as vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by
- * 2^23. */
+/* Computes x^p in the same steps as vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied
+ * by 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -21247,8 +21260,9 @@ enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_C
 /* Layout of the scratch of a pair in device memory. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
-    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES]; /* nine planes; nine lists */
-    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];                /* of one plane; of one list */
+    /* `terms` consists of nine planes of terms_size bytes, `sums` of nine lists of sums_size bytes. */
+    uint64_t low[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES], sums[VMAFGPU__SCALES];
+    uint64_t terms_size[VMAFGPU__SCALES], sums_size[VMAFGPU__SCALES];
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], left[VMAFGPU__SCALES], top[VMAFGPU__SCALES];
 } vmafgpu__float_adm_places;
 
@@ -21444,7 +21458,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
  * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
- * So the last bit of the result of a function rarely matters. powf() is the exception.
+ * So the last bit of a double rarely changes the result. powf() returns a float, so any difference of powf() would
+ * change the result.
  *
  * The chroma sample of a pixel is chosen as in libvmaf. With 4:2:0, it is the nearest sample. With 4:2:2, pixel (x, y)
  * uses sample x of row y / 2, even if x is beyond the end of the row. In libvmaf, rows are padded with zeros to a
@@ -21464,7 +21479,7 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 #ifndef VMAFGPU_NO_CIEDE
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
-/* ---- shared with kernels: the steps of the formula for a pixel; callers compute the roots between them ----
+/* ---- shared with kernels: the steps of the formula for a pixel; between the steps, callers compute roots ----
  *
  * exp, pow, sin, cos and atan2 are approximated with relative errors below 2^-44. As in the formula, results are
  * rounded to float. If a relative error of 2^-42 could change the float, the pixel is uncertain and is recomputed with
@@ -21472,7 +21487,7 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
-/* Converts samples to the range 0 to 1. */
+/* Constants that convert samples to the range 0 to 1. */
 typedef struct vmafgpu__ciede_scale {
     double black, grey, y, c;
 } vmafgpu__ciede_scale;
@@ -21489,7 +21504,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same for a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
+/* Does the same if x is a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
@@ -21536,8 +21551,8 @@ VMAFGPU__STEP_FN void vmafgpu__ciede_stimulus(double r, double g, double b, doub
     *z = ((r * 0.019333895582329317 + g * 0.119192025881303) + b * 0.9503040785363677) * (1.0 / 1.08883);
 }
 
-/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or the value of
- * its linear part. */
+/* ciede_cube_root() refines y, an estimate of z^(-1/3). ciede_root_of() returns the root for L*a*b*, or, for small x,
+ * the value of the linear part of the formula. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_cube_root(float y, float z) {
     const float h = 1 - z * (y * y * y);
     return y + y * h * (1.f / 3 + h * (2.f / 9 + h * (14.f / 81 + h * (35.f / 243 + h * (91.f / 729)))));
@@ -21563,7 +21578,8 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_square(float a, float b) {
     return (double)a * (double)a + (double)b * (double)b;
 }
 
-/* Returns the radicand with which ciede_corrected() corrects a*, computed from the chroma of both colours. */
+/* Returns the radicand of the root that ciede_corrected() uses to correct a*. The radicand depends on the chroma of
+ * both colours. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_vividness(float c1, float c2) {
     const float c = (c1 + c2) / 2;
     const double d = (double)c, d2 = d * d, c7 = d2 * d2 * (d2 * d);
@@ -21627,7 +21643,7 @@ VMAFGPU__STEP_FN double vmafgpu__ciede_sine(double x) {
     return x * (p * u + 1);
 }
 
-/* ciede_under() returns the radicand of the lightness weight, and ciede_lightness() the weighted lightness difference.
+/* ciede_under() returns the radicand in the lightness weight, and ciede_lightness() the weighted lightness difference.
  * `e` is the mean lightness minus 50. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_under(float e) {
     return 20 + (double)e * (double)e;
@@ -21644,8 +21660,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_chroma(float chroma, float k) {
     return VMAFGPU__QUOTIENT(chroma, sc);
 }
 
-/* Returns the difference of two hue angles, and stores their mean in *middle. If the chroma c1 or c2 is 0, the
- * difference is 0. */
+/* Returns the difference between two hue angles, and stores their mean in *middle. If one of the chromas c1 and c2 is
+ * 0, the difference is 0. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_turn(float h1, float h2, float c1, float c2, float *middle) {
     const double pi = VMAFGPU__CIEDE_PI;
     const float turn = h2 - h1, between = VMAFGPU__MAGNITUDE(h1 - h2);
@@ -22190,7 +22206,7 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
 }
 
 /* Computes powf(x, 7). powf() rounds correctly unless the relative distance of x^7 from the midpoint of two floats is
- * less than 2^-31. The powers that it rounds incorrectly are less than 0.003 units in the last place away from a
+ * less than 2^-31: all powers that it rounds incorrectly are less than 0.003 units in the last place away from a
  * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
@@ -22882,9 +22898,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of this frame and the
- * previous one, in float. The samples of the previous reference are stored and blurred again: they need less memory
- * than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of the current and
+ * the previous frame, in float. The samples of the previous reference are stored and blurred again: they need less
+ * memory than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -23311,8 +23327,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. `picture` contains a chroma plane of the previous and of the current frame. The
- * other arrays are indexed by plane, then by scale. */
+/* Layout of the scratch of a pair. `picture` contains the offsets of a chroma plane of the previous and of the current
+ * frame. The other arrays are indexed by plane, then by scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];

@@ -1670,14 +1670,14 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #ifdef VMAFGPU_KERNELS
 
 /* Kernel sources use only the sections >>arithmetic, >>sums and >>launch. Before they include this file, they define
- * the qualifiers that functions and tables need on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
+ * VMAFGPU__FN and VMAFGPU__TABLE, the qualifiers of functions and tables on the device. */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
 #else
 
-/* -ffast-math reassociates, divides by reciprocals and flushes denormals. All of these change scores, and no pragma
- * disables all of them. */
+/* -ffast-math reassociates sums and replaces divisions by multiplications with reciprocals, which changes scores. No
+ * pragma disables all of its effects. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; compile VMAFGPU_IMPLEMENTATION without them"
 #endif
@@ -1740,14 +1740,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4 /* only VMAFGPU__PASS_LANES, for any processor */
+#define VMAFGPU__SCALAR 4 /* runs on any processor; compiles VMAFGPU__PASS_LANES only */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare intrinsics only for enabled
-                                                           instruction sets */
+/* For this target, older versions of clang declare only the intrinsics of enabled instruction sets. */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1759,10 +1759,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require that the function enables all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics can only be called from functions that enable all features of the command line */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 provides no other builtin for this */
+#if __has_builtin(__builtin_elementwise_sqrt) /* in clang 22, the only builtin for vector square roots */
 #define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
 #define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
 #else
@@ -1787,7 +1787,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled up to the end of the
  * implementation, where the setting of the caller is restored. The parts of -ffast-math that can be disabled one by one
  * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang ignores its own pragma and
- * contracts, unless floating-point exceptions are observable, which only some targets support. */
+ * contracts, unless floating-point exceptions are declared observable. Only some targets support this declaration. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1866,7 +1866,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU_NO_EDITS
 #endif
 
-/* One field in a row of a table. C checks the name. C++11 cannot, so each row lists all fields in order. */
+/* Initialises one field of a table row. C compilers check the name of the field. C++11 has no syntax for field names,
+ * so each row lists all fields in order. */
 #ifdef __cplusplus
 #define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
@@ -1885,9 +1886,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be
- * compiled without FMA too: clang does not inline a function into a caller whose target lacks an instruction set
- * of the function. */
+/* Qualifiers of a function that computes one step of a vectorised loop. The loop is compiled without FMA (see
+ * >>levels), so the function must be compiled without FMA too: clang does not inline a function into a caller whose
+ * target lacks an instruction set of the function. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1935,18 +1936,20 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 without a shift. */
+/* Returns the rounding constant for a right shift by `shift`: half of the value of the last bit that is kept; 0 if
+ * `shift` is 0. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
 
-/* Border rule of VIF and motion, and of the wavelet at the left and top: mirrors without repeating the edge sample. */
+/* Border rule of VIF and motion, and of the wavelet at the left and top edges: mirrors without repeating the edge
+ * sample. */
 VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
     return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
 }
 
-/* Border rule of ADM: mirrors without repeating the edge sample at the left and top, and with repeating it at the right
- * and bottom. A single row or column is its own neighbour. */
+/* Border rule of ADM: mirrors. The edge sample is repeated at the right and bottom edges, but not at the left and top
+ * edges. A single row or column is its own neighbour. */
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
@@ -1956,7 +1959,7 @@ VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Converts motion2 to motion3, except for the moving average. */
+/* Converts motion2 to motion3, but does not apply the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
@@ -1973,9 +1976,9 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor with few bits
- * that scales the interval to near 1, and the negated logarithm of this factor as a sum of two parts. The first part is
- * a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor that scales the
+ * interval to near 1 and has few significant bits, and the negated logarithm of this factor as a sum of two parts. The
+ * first part is a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -2067,7 +2070,7 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const double r = first + beside, lost = beside - (r - first);
     const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
 
-    double tail = 0.1602994489876626; /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
+    double tail = 0.1602994489876626; /* first of the coefficients (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
     tail = tail * r - 0.18033688011112042;
     tail = tail * r + 0.2060992915555662;
     tail = tail * r - 0.2404491734814939;
@@ -2102,8 +2105,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence as
- * powf_log2_data). */
+/* Entry j contains the bits of 2^(j/32), minus j * 2^47: an exponent step is 2^52 (exp2f_data, same copyright and
+ * licence as powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2134,7 +2137,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum is worth 1/32 */
+    const double shift = 211106232532992.0; /* 1.5 * 2^47: adding it rounds to multiples of 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -2145,16 +2148,17 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 /* ================================================================================================
  * >>launch                                       arguments of GPU kernels
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes; they start from
- * the top row and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
- * The size of shared memory is computed here, in bytes: the host requests that size, and each kernel asserts that its
- * own layout has the same size.
+ * Each kernel takes one of these structs by value. Pointers are device addresses. A pitch is the distance in bytes from
+ * a row to the row below it, and may be negative. A launch covers the pairs of a batch, which share everything except
+ * frames and sums. The size of shared memory is computed here, in bytes: the host requests that size, and each kernel
+ * asserts that its own layout has the same size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* A checksum of the text of all types that this file shares with the kernels. Kernel files contain it, and kernels with
- * a different one are refused. After a change to such a type, `test/interface.sh -i` sets the new value. */
+/* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
+ * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
+ * value. */
 #define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
@@ -2169,7 +2173,7 @@ typedef struct vmafgpu__gpu_pair {
 } vmafgpu__gpu_pair;
 
 /* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. In all planes,
- * samples have the same size, the same distance, and the same bit position. */
+ * samples have the same size, the same distance from each other, and the same bit position. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
@@ -2267,9 +2271,9 @@ enum {
     VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
 };
 
-/* Block y processes one plane, block x a group of its rows. */
+/* The y index of a block selects a plane, the x index a group of rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t *words;    /* results of the first pair: one sum per plane, or all sums of luma */
+    int64_t *words;    /* results of the first pair: one sum per plane, or, for SQUARES_MOMENTS, all sums of luma */
     uint32_t *illegal; /* [pairs] */
     int32_t word_stride, kind;
     int32_t width[2], height[2];              /* luma, chroma */
@@ -2285,7 +2289,8 @@ typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* block x for the first rows of the plane; a block is one warp, and each lane sums one row */
+    int32_t first; /* x index of the block for the first rows of the plane; a block is one warp, each lane sums one
+                      row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2308,7 +2313,7 @@ typedef struct vmafgpu__chains_launch {
 } vmafgpu__chains_launch;
 
 /* Planes of non-negative terms that are added strictly in order. Terms are stored in groups. In memory, the first terms
- * of all groups come first, then the second terms of all groups, and so on. Block x processes one plane. */
+ * of all groups come first, then the second terms of all groups, and so on. The x index of a block selects a plane. */
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
@@ -2336,8 +2341,9 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>sums                                         results of a frame pair
  * ================================================================================================
- * A variant is a set of option values that changes the sums; weights and clips create no variants. The feature chapters
- * define the members. Standalone features are not listed here: each produces vmafgpu__value results, see >>features.
+ * A variant is a combination of option values that affects the sums; weighting and clipping of the results create no
+ * variants. The feature chapters define the members. Standalone features are not listed here: each produces
+ * vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
     int64_t motion[2]; /* compared with the previous reference, and with the one before that */
@@ -2457,14 +2463,15 @@ typedef struct vmafgpu__smooth_input {
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* like all members that depend on the base, recomputed for each base */
+    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* sums of the base; recomputed for each base, like all members that depend on
+                                            it */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_count, adm_count, vif_variants, adm_variants;
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
-    double gamma, rho, slope, intercept; /* of the model output */
+    double gamma, rho, slope, intercept; /* parameters of the SVM; rescaling of its output */
     double prediction;                   /* smooth prediction of the base */
 } vmafgpu__smooth;
 
@@ -2492,7 +2499,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Returns the cube root; NaN for a negative sum, which indicates an overflow. */
+/* Returns the cube root of a sum; NaN if the sum is negative, which indicates an overflow. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2509,7 +2516,8 @@ VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) is computed differently. */
+/* Returns a motion column of a live pair after `history` frames. All motion columns except motion3 (is_blended) have
+ * the same formula. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2693,8 +2701,8 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Returns the factor by which the cube roots of scale k contribute to an ADM column: those of the numerators, or of the
- * impairments if of_aim is set. */
+/* Returns the factor by which the cube roots of scale k contribute to an ADM column. If of_aim is set, these are the
+ * cube roots of the impairments, otherwise those of the numerators. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2784,8 +2792,8 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
 }
 
 /* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
- * samples of the first edit. If the samples are on the device, source is their address, and they are in the format of
- * the caller; otherwise source is NULL. */
+ * packed samples of the first edit. If the caller passed samples on the device, `source` is the address of these
+ * samples, which are in the format of the caller; otherwise `source` is NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2793,8 +2801,8 @@ typedef struct vmafgpu__gpu_edit {
     int64_t pitch;
 } vmafgpu__gpu_edit;
 
-/* The edits of one launch. Each edit has scratch memory for what it changes: the pictures of VIF scales 1 to 3, and the
- * ADM inputs of scales 1 to 3. */
+/* The edits of one launch. Each edit has scratch memory for the data that it changes: the pictures of VIF scales 1 to
+ * 3, and the inputs of ADM scales 1 to 3. */
 typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
@@ -2833,8 +2841,8 @@ enum {
 /* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Shared memory that a warp of ADM needs, like VMAFGPU__ADM_TILE_WORDS, if each tile is processed by the minimum
- * number of lanes. */
+/* Like VMAFGPU__ADM_TILE_WORDS, the number of words of shared memory that an ADM warp needs, but each tile is processed
+ * by the minimum number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
@@ -2888,7 +2896,7 @@ typedef struct vmafgpu__edit_change_launch {
     vmafgpu__edit_batch edits;
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
-    const uint16_t *vectors; /* row numbers in the table */
+    const uint16_t *vectors; /* for each support vector, the index of its row in `table` */
 } vmafgpu__edit_change_launch;
 
 VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
@@ -2950,8 +2958,8 @@ enum {
     VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
     VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
-    VMAFGPU__MAX_QUEUE = 8,      /* batches that a GPU may have in flight */
-    VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
+    VMAFGPU__MAX_QUEUE = 8,      /* maximum number of batches in flight on a GPU */
+    VMAFGPU__MAX_UNITS = 16,     /* maximum number of GPUs of a context */
     VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
                                                                                          in flight */
     VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
@@ -2998,7 +3006,7 @@ typedef struct vmafgpu__extractor {
     struct {
         uint64_t sum[3], pairs;
     } whole_clip;                  /* input for its aggregates */
-    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: h and v, d */
+    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: of h and v, of d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
@@ -3132,8 +3140,8 @@ typedef struct vmafgpu__totals {
     double sum, inverse_sum, min, max;
 } vmafgpu__totals;
 
-/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each submit takes
- * back the oldest lent pair. */
+/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each call of
+ * submit() takes back the oldest lent pair. */
 typedef struct vmafgpu__lending {
     const unsigned char *memory; /* memory that contains all of them; NULL if none was ever lent */
     size_t size;
@@ -3167,7 +3175,7 @@ struct vmafgpu {
     double *model_scratch;
     int seed_count;
     int value_count;      /* number of values of standalone features per pair */
-    int wants_every_pair; /* 1 if even pairs that config.subsample skips are computed */
+    int wants_every_pair; /* 1 if a feature is computed even for pairs that config.subsample skips */
 
     vmafgpu__plan plan;
     const vmafgpu__backend_table *backend;
@@ -3202,7 +3210,7 @@ struct vmafgpu {
                                           the reason */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t emitted;                     /* number of seeds and pairs whose columns are all known */
+    int64_t emitted;                     /* number of seeds and pairs whose columns have all been computed */
     int64_t delivered;                   /* number of rows that next() has returned */
     double *chunks[VMAFGPU__MAX_CHUNKS]; /* if discard_scores is set, only the first chunk is used, as a ring */
     uint64_t *tags;                      /* ring of tag_count tags, one for each pushed pair whose row is not
@@ -3344,7 +3352,8 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* The part of the allocation of a parsed model that contains its reference count, its address, and its allocator. */
+/* Bookkeeping of a parsed model, stored in the same allocation: its reference count, the address to free, and its
+ * allocator. */
 typedef struct vmafgpu__keeper {
     int users;
     void *start;
@@ -3492,7 +3501,7 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     return at;
 }
 
-/* Copies the token, using the decimal point of the current locale, which may have several bytes. */
+/* Copies the token and replaces '.' by the decimal point of the current locale, which may have several bytes. */
 static void vmafgpu__localise(const char *token, char *out, size_t size) {
     char half[32];
     size_t point_size, used = 0;
@@ -3649,8 +3658,8 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. It is
- * omitted, as in libvmaf. */
+/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. This column
+ * or row is omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -3810,7 +3819,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0; /* index of the byte in a word that contains the sample */
+    const int at = shift ? 1 : 0; /* the byte of each word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -4512,7 +4521,8 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* List the keys of an object once, to define both the indices of their values and their names. */
+/* The keys of an object are listed once. These macros expand the list to the indices of the values, and to the names of
+ * the keys. */
 #define VMAFGPU__KEY_ID(id, key)   id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
@@ -4547,7 +4557,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
     }
-    for (i = 0; i < 2; i++) { /* in model files of libvmaf these two are strings, unlike "enabled" */
+    for (i = 0; i < 2; i++) { /* in libvmaf model files, these two are strings, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
@@ -4988,8 +4998,8 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* succeeds like the earlier passes, except that it also checks chroma features and
-                                parameters */
+    (void)vmafgpu__build(b); /* the earlier passes succeeded, so only the checks of chroma features and parameters can
+                                fail */
     return b->json.result;
 }
 
@@ -5347,8 +5357,8 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, int disable_clip, vma
  * >>features                                     extractors: options, columns, names
  * ================================================================================================
  * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
- * backends, plain C code that computes these sums, and their conversion to columns. This conversion uses the same
- * floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
+ * backends, plain C code that computes these sums, and code that converts them to columns. This conversion uses the
+ * same floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
  * result. The list of features is only in >>table.
  */
 typedef enum vmafgpu__option_type {
@@ -5418,8 +5428,8 @@ typedef struct vmafgpu__cpu_functions {
 /* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
  * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For features in pieces: return the bytes of scratch memory per thread, and per workspace, if up to `together`
-     * distorted pictures are processed together. */
+    /* For features in pieces: return the number of bytes of scratch memory per thread, and per workspace, if up to
+     * `together` distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
     /* Adds the sums of another thread to those in `to`. */
@@ -5776,7 +5786,7 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
 }
 
 /* Whether any feature is also computed for references without a distorted frame. If `chroma` is set, only features that
- * use chroma count. */
+ * use chroma are considered. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -5815,8 +5825,8 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 launches and memory of features
  * ================================================================================================
- * This section defines the functions through which >>gpu runs a feature, and launches that several features share.
- * Nothing in it depends on a driver.
+ * This section defines the functions through which >>gpu runs a feature, and the launches that several features share.
+ * Nothing in this section depends on a driver.
  */
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a feature in one context */
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
@@ -5904,8 +5914,9 @@ typedef struct vmafgpu__gpu_measured {
     /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
      * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the bytes of scratch memory per
-                                                                           pair, which extractors share; may be NULL */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the number of bytes of scratch memory
+                                                                           per pair, which extractors share; may be
+                                                                           NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
     /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
@@ -5927,10 +5938,10 @@ typedef struct vmafgpu__gpu_feature {
      * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
      * kernels. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the bytes per pair; may
-                                                                                     be NULL */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the bytes; `out` may be
-                                                                                     NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the number of bytes per
+                                                                                     pair; may be NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the number of bytes; `out`
+                                                                                     may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
     /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
@@ -6011,7 +6022,8 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after all others */
+/* The chain kernels are numbered after all other kernels of the feature. */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -6227,7 +6239,7 @@ static void vmafgpu__atomic_set(int *value, int to) {
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
-/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
+/* Sets the value to `to` if it is `from`. Returns 1 if it was set, otherwise 0. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
@@ -6258,7 +6270,7 @@ static inline void vmafgpu__atomic_set(int *value, int to) {
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
-/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
+/* Sets the value to `to` if it is `from`. Returns 1 if it was set, otherwise 0. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -6289,19 +6301,20 @@ static inline void vmafgpu__look_again(int looks) {
 struct vmafgpu__threads {
     vmafgpu__lock lock;
     vmafgpu__signal wake, idle;
-    int sleepers, is_waiting; /* under the lock: number of threads that sleep; 1 if the caller sleeps */
+    int sleepers, is_waiting; /* protected by the lock: number of sleeping threads; 1 if the caller sleeps */
     vmafgpu__task *task;
     void *arg;
     int count;         /* number of parts of a task */
-    int next, running; /* number of parts assigned, and of parts unfinished; atomic, like all members below */
+    int next, running; /* number of assigned parts, number of unfinished parts; atomic, like all members below */
     int round;         /* incremented for each task */
     int quit;
     int started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all of them are assigned. A thread that is late may already process parts
- * of the next task. This is safe, because a task is stored completely before its first part is assigned. */
+/* Processes parts of the current task until all of them are assigned. A thread that arrives late may find the next task
+ * here and process parts of that one instead. This is safe, because a task is stored completely before its first part
+ * is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6339,7 +6352,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     }
 }
 
-/* Makes the threads check whether there is a new task, or `quit` is set. */
+/* Makes the threads check whether there is a new task, and whether `quit` is set. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
@@ -6382,7 +6395,7 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* Starts the threads of a context: one less than `useful`, because the calling thread works too. Starts no threads if
+/* Starts the threads of a context: one fewer than `useful`, because the calling thread works too. Starts no threads if
  * they exist already, or if config.parallel_for is set. If the system provides fewer threads, those that started
  * process all parts. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
@@ -6661,7 +6674,7 @@ VMAFGPU__COLD_END
  * >>chains                                       division of a frame among threads
  * ================================================================================================
  * A frame pair is processed in pieces. A piece is a strip of rows of one feature at one scale. It stores a few lines of
- * intermediate results, but never planes of them. The pieces of a feature at a scale form a chain, which is processed
+ * intermediate results, but never whole planes. The pieces of a feature at a scale form a chain, which is processed
  * from top to bottom. A free thread searches the chains in a fixed order and takes the first piece whose input is
  * complete. Threads never wait for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far
  * ahead of the others, so that rows are still in the cache when the next feature reads them.
@@ -6671,14 +6684,14 @@ VMAFGPU__COLD_END
  */
 enum {
     VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads its neighbours; half of the
-                                      rows per thread if that is less */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads rows of its neighbours; if half
+                                      of the rows per thread is less, that is the minimum */
     VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* The input of a piece that consists of units first..end-1. The input consists of these units of another chain:
- * first * times - above .. end * times + below - 1. */
+/* The input of a piece. If the piece has units first..end-1, the input consists of these units of another chain: first
+ * * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
 } vmafgpu__chain_input;
@@ -6900,7 +6913,7 @@ struct vmafgpu__cpu {
                                                       context is the first; the others are other contexts, or
                                                       elements of candidate_slots */
     int member_count;
-    int is_prepared;     /* 1 if the sums of the next pair are computed already */
+    int is_prepared;     /* 1 if the sums of the next pair have already been computed */
     int keeps_reference; /* 1 if the chains store the reference of this frame */
 };
 
@@ -6987,7 +7000,7 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
 
 /* RGB frames of the same format that are uploaded with a batch. In the luma kernel, a thread computes PIXELS_AT_ONCE
  * neighbouring pixels in each of PIXELS_ROWS rows. In the chroma kernel, a thread computes one sample of both planes.
- * Block z processes item z. */
+ * The z index of a block selects the item. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
     vmafgpu__luma_parts parts;
@@ -7753,15 +7766,16 @@ typedef struct vmafgpu__vif_launch {
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL: no
-                              check */
+    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL if
+                              samples need no check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
     int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
     int32_t mean_half, square_half;   /* rounding constants of these shifts */
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
-    int32_t variant, first; /* the first variant also computes the sums that all variants share, and the next scale */
+    int32_t variant, first; /* the launch of the first variant also computes the sums that all variants share, and the
+                               next scale */
     int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
@@ -7883,8 +7897,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 }
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Returns the bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten pairs of
- * rows of each picture, 16-bit lines for four rows, means, and variances. */
+/* Returns the number of bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten
+ * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
@@ -8252,14 +8266,16 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
  * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
- * Factors are signed, so 16-bit values are stored minus 32768. Since the taps add up to 2^16, this makes the sum of
- * products too small by 2^31. Values of more than 16 bits are summed in halves:
+ * The instructions multiply signed words, so 32768 is subtracted from 16-bit values before they are stored. Since the
+ * taps add up to 2^16, this makes the sum of products too small by 2^31. Values of more than 16 bits are summed in
+ * halves:
  * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
  * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
  * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
 /* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
- * starts on an odd one. In a larger window, `first` is the number of pairs before these. */
+ * starts on an odd one. If the taps are used in a larger window, `first` is the number of pairs in that window before
+ * the first pair of taps. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
@@ -8267,9 +8283,9 @@ typedef struct vmafgpu__vif_taps_of {
 
 enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
-/* A scale uses two filters: its own, and that of the next scale. The windows of both fit a window of `reach`. SLOTS is
- * the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if it is less, so
- * that windows start with a whole pair. */
+/* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window of
+ * `reach`. SLOTS is the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if
+ * it is less, so that windows start with a whole pair. */
 #define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
@@ -8286,8 +8302,9 @@ typedef struct vmafgpu__vif_strip {
     int blocks;        /* number of 16-bit registers for these columns; even-numbered registers hold the
                           even-numbered pairs */
     int x, end;        /* the columns that belong to the strip */
-    /* line: per row, from column `left` on: mean of the reference; high and low halves of its squares; the same three
-     * for the distorted image; halves of the products. next_line: two rows of the next scale of both images. */
+    /* line: eight lines for each of the four rows, which start at column `left`. They contain the mean of the
+     * reference, the high and low halves of its squares, the same three values for the distorted image, and the halves
+     * of the products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
     /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
@@ -8304,8 +8321,8 @@ typedef struct vmafgpu__vif_strip {
 typedef struct vmafgpu__vif_totals {
     /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE once per register of samples, whose
-                                  number is `registers`; equal for all distorted images, like `logs` */
+    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE `registers` times, once per register
+                                  of samples; equal for all distorted images, like `logs` */
     vmafgpu__v noise[2];       /* [0] sums 64-bit lanes that contain two 32-bit values, [1] sums the upper values
                                   alone */
     unsigned logs, registers;
@@ -8326,15 +8343,15 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument in a way that the compiler does not recognise. Otherwise compilers would keep the taps in
- * registers that the sums need. */
+/* Returns its argument, but prevents the compiler from knowing that the two are equal. Otherwise compilers would keep
+ * the taps in registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
 }
 
-/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops over
- * the pairs of a window, without the first and the last pair, are unrolled. For the other scales `most` is 0 and the
+/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops, which
+ * process all pairs of a window except the first and the last, are unrolled. For the other scales `most` is 0 and the
  * loops are not unrolled. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
@@ -8370,8 +8387,8 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* In the window of four rows or columns, the first pair is needed only by the first two, and the last pair only by
- * the last two. */
+/* In the window of four rows or columns, only the first two need the first pair of the window, and only the last two
+ * need the last pair. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
 /* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
@@ -8410,8 +8427,8 @@ VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, con
     return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
 
-/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then
- * both for the odd-numbered pairs. */
+/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then the
+ * first and the second columns of the odd-numbered pairs. */
 VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
                                           int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -8509,7 +8526,7 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
 
 /* If `means` is set, computes the means of four rows of an image and writes them to line `line` of each row. Unless
  * `next_line` is NULL, also computes two rows of the image of the next scale. `at` contains the offsets of the pairs in
- * the window. `ahead` are the four rows that will be read next; they are prefetched in small steps. */
+ * the window. `ahead` contains the four rows that will be read next; they are prefetched in small steps. */
 VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int means, int line, uint16_t *const *next_line, const char *const *ahead,
                                            int most) {
@@ -8629,10 +8646,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
-/* Mirrors lines at the borders of the image that the strip touches. Always writes eight columns, whatever the reach. A
- * pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
- * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image,
- * are swapped. */
+/* Mirrors lines at those borders of the image that the strip touches. Always writes eight columns, whatever the reach.
+ * A pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
+ * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image, are
+ * swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -8802,9 +8819,9 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
  * vmafgpu__log2_2048(). The range of the significand, 1 to 2, is divided into 8 or 32 parts. The significand is
  * multiplied by a factor that brings it close to 1. The factor is roughly the reciprocal of the middle of the part,
  * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. It is
- * rounded to an integer by adding it to a number of at least 1.5 * 2^23. For all 32768 significands, a test has
- * confirmed that the results equal those of the table. The upper bits of the float contain the exponent and the index
- * of the part. They contribute LOG_PART per part, which is added when the sums are finished. */
+ * rounded to an integer by adding it to a number of at least 1.5 * 2^23. The results have been compared with those of
+ * the table for all 32768 significands and are equal. The upper bits of the float contain the exponent and the index of
+ * the part. They contribute LOG_PART per part, which is added when the sums are finished. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
@@ -9298,9 +9315,9 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 before the first output. Row r
- * computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits of
- * the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
+/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 samples before the first output.
+ * Row r computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits
+ * of the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
  * rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
@@ -9381,7 +9398,7 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes one byte per logarithm: the difference between the logarithm and what the kernels compute for it. Uses
+/* Writes one byte per logarithm: the difference between the logarithm and its approximation by the kernels. Uses
  * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(unsigned char *bytes) {
     uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
@@ -9631,8 +9648,8 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (block z is 2 * pair + index of
-                              the frame); otherwise only pair.before[only] is */
+    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (the z index of a block is 2 * pair +
+                              index of the frame); otherwise only pair.before[only] is compared */
 } vmafgpu__motion_launch;
 
 #endif
@@ -9699,7 +9716,7 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether motion2 and motion3 of the next position can be computed. They depend on the SAD of the position after it.
+/* Whether motion2 and motion3 of the next position can be computed. Both depend on the SAD of the position after it.
  * The first positions depend on the first SAD that exists. */
 static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
@@ -10274,8 +10291,8 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
 VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
 VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
 
-/* Applies a filter to four samples. 32 bits are enough for luma, and in the vertical pass also for the low-pass band
- * of scale 0. */
+/* Applies a filter to four samples in 32-bit arithmetic. This is sufficient for luma and, in the vertical pass, for the
+ * low-pass band of scale 0. */
 VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
     return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10296,10 +10313,10 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
 typedef struct vmafgpu__adm_geometry {
     int w, h;                       /* size of the bands */
     int left, top;                  /* columns and rows on each side that are excluded from all sums */
-    int mask_shift[VMAFGPU__BANDS]; /* right shift per sample of the numerators */
-    int mask_row_shift;             /* right shift per row of the numerators */
-    int den_shift;                  /* right shift per sample of the denominator (scales 1..3) */
-    int den_row_shift;              /* right shift per row of the denominator */
+    int mask_shift[VMAFGPU__BANDS]; /* right shift of each term of the numerators */
+    int mask_row_shift;             /* right shift of each row sum of the numerators */
+    int den_shift;                  /* right shift of each term of the denominator (scales 1..3) */
+    int den_row_shift;              /* right shift of each row sum of the denominator */
 } vmafgpu__adm_geometry;
 
 /* Returns about a tenth of the size, rounded as in libvmaf. */
@@ -10509,8 +10526,8 @@ typedef struct vmafgpu__adm_tiles {
     int32_t count; /* number of tiles to process: all, or only the inner ones */
 } vmafgpu__adm_tiles;
 
-/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would then add the upper half, which
- * is zero, separately. */
+/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would add the upper half of a
+ * literal, which is zero, separately. */
 typedef struct vmafgpu__adm_addends {
     int64_t vertical, horizontal; /* rounding constants of the wavelet: vertical at scales 2 and 3, horizontal at
                                      scales 1 to 3 */
@@ -10829,7 +10846,8 @@ typedef struct vmafgpu__adm_work {
     uint32_t *column_sum;
     uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
     void *narrow[4];                /* copies of input rows that are narrower than a chunk */
-    vmafgpu__adm_lines general;     /* lines of the scalar code; vector code uses this code for some variants */
+    vmafgpu__adm_lines general;     /* lines of the scalar code, which is also used for some variants if there is vector
+                                       code */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
@@ -10956,7 +10974,7 @@ static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, in
         out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
-/* Computes the restored part of the distorted bands of a row, and whether the gain applies to each coefficient. */
+/* Computes the restored part of the distorted bands of a row and, for each coefficient, whether the gain applies. */
 static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
@@ -11030,7 +11048,7 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* libvmaf rounds the sum of each row. So the rows cannot be added before rounding. */
+    /* libvmaf rounds the sum of each row, so the rows cannot be added before rounding. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -11275,17 +11293,19 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
  *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
- *               included. Sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, and give a result that fits.
+ *               included. With taps c, sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, which is enough
+ *               because the final result fits 32 bits.
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
- *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values: (F m + 2^14) >> 15 is the
- *               upper half of (4 m) F, halved with rounding. For d, (F m + 2^16) >> 17 is the upper half of m F, halved
- *               with rounding. side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768.
- *               mid = 2 c + ((546 c + 2048) >> 12).
+ *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values c of magnitudes m with
+ *               factor F: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with rounding. For d,
+ *               (F m + 2^16) >> 17 is the upper half of m F, halved with rounding. Shares of the threshold:
+ *               side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768. mid = 2 c + ((546 c + 2048) >> 12).
  *               Columns with larger coefficients are recomputed with the definition.
- *   scale 1..   Up to u = 16384, the restored value is min(u, v). For larger u, the divisors q are 16385..32768. v is
- *               limited to 2 u, because the quotient is limited to 32768. This keeps products below 2^48. */
+ *   scale 1..   With u = |o| and v = |t|: up to u = 16384, the restored value is min(u, v). For larger u, the divisors
+ *               q are 16385..32768. v is limited to 2 u, because the quotient is limited to 32768. This keeps products
+ *               below 2^48. */
 
 #undef VMAFGPU__ADM_CHUNK
 #define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
@@ -11455,7 +11475,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* For bytes, mid grey is subtracted from the sums, not from the samples. The taps add up to 46342 and 0. */
+        /* For bytes, mid grey is subtracted from the sums, not from the samples. The low-pass taps add up to 46342, the
+         * high-pass taps to 0. */
         half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
         half[1] = vmafgpu__v_set32(one_half);
     }
@@ -11468,7 +11489,7 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
         rows = narrow;
     }
     for (int x = 0; x < w; x += CHUNK) {
-        /* Rows of a picture have no padding. So the last chunk of a row overlaps the chunk before it. */
+        /* Rows of a picture have no padding, so the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
         /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
          * are too short. */
@@ -11478,8 +11499,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     }
 }
 
-/* Splits samples of scales 2 and 3 into h and l, with 65536 h + l as the sample and h rounded. The values l of two rows
- * are interleaved, and so are the values h. */
+/* Splits samples of scales 2 and 3 into h and l, such that a sample is 65536 h + l and h is rounded to nearest. The
+ * values l of two rows are interleaved, and so are the values h. */
 VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v half = vmafgpu__v_set32(32768);
     const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
@@ -11573,7 +11594,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, 
                              vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
 }
 
-/* Returns a register of coefficients of scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
+/* Returns one register of coefficients; used for scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
                                                    int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
@@ -11620,7 +11641,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x are 32-bit lanes. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x contains 32-bit lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -11698,8 +11719,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Compares angles in floats, given the sums of products. `apart` is negative if the angle is too large. `uncertainty`
- * is positive if floats are not accurate enough to decide. */
+/* Compares angles in float arithmetic, given the sums of products. `apart` is negative if the angle is too large.
+ * `uncertainty` is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
@@ -12425,7 +12446,8 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* numbered after all others */
+/* Number of the row kernel, which follows all other ADM kernels. */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;

@@ -1657,11 +1657,12 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
 
-/* VMAFGPU__PASS selects the part of the feature chapters to compile. This file includes itself for all other passes. */
+/* VMAFGPU__PASS selects the part of the feature chapters to compile. This file includes itself once or more for each
+ * pass except VMAFGPU__PASS_HOST. */
 #define VMAFGPU__PASS_SHARED  1 /* arithmetic and launch structs, also for kernels */
 #define VMAFGPU__PASS_HOST    2 /* host code for the CPU and for GPUs, compiled in place with the other sections */
 #define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes for each instruction set */
-#define VMAFGPU__PASS_LANES   4 /* plain C that becomes vector code */
+#define VMAFGPU__PASS_LANES   4 /* plain C that the compiler vectorises */
 #define VMAFGPU__PASS_VECTORS 5 /* vector code */
 #ifndef VMAFGPU_SELF
 #define VMAFGPU_SELF "vmafgpu.h"
@@ -1697,7 +1698,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
-#define VMAFGPU_NO_GPU /* the launch structs of the kernels contain 64-bit pointers */
+#define VMAFGPU_NO_GPU /* the launch structs of the kernels require 64-bit pointers */
 #endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -1705,8 +1706,8 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
 /* Declarations from windows.h that the code needs. They are repeated here because the program may not include
- * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header omits dllimport
- * in places. */
+ * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header declares some of
+ * them without dllimport. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1814,8 +1815,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* Enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed code is
- * compiled with less optimisation, which saves most of the compile time. */
+/* These macros enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed
+ * code is compiled with less optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define VMAFGPU__COLD     _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -1828,8 +1829,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Prevents inlining. It is used for functions that process a row or a chunk, because compilers need much longer for one
- * huge function. It is also used for functions with large stack frames, which would otherwise add up in the caller. */
+/* Prevents inlining. It is used for functions that process a row or a chunk, because one huge function would take much
+ * longer to compile. It is also used for functions with large stack frames, which would otherwise add up in the
+ * caller. */
 #define VMAFGPU__NOINLINE __attribute__((noinline))
 #define VMAFGPU__UNUSED   __attribute__((unused))
 /* If a function only prefetches and contains no volatile statement, GCC removes the calls to it. */
@@ -2105,7 +2107,7 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* Entry j contains the bits of 2^(j/32), minus j * 2^47: an exponent step is 2^52 (exp2f_data, same copyright and
+/* Entry j contains the bits of 2^(j/32), minus j/32 of an exponent step, which is 2^52 (exp2f_data, same copyright and
  * licence as powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
@@ -2162,8 +2164,8 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 #define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
- * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
- * above. Frames in another form are imported into packed planes first. */
+ * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte if the bit depth is 8,
+ * otherwise two bytes. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
     const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
@@ -2239,8 +2241,9 @@ typedef struct vmafgpu__pixels_item {
  * NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Along z, the first luma_count
- * blocks copy luma items, the remaining ones chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS rows. */
+/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Blocks with a z index below
+ * luma_count copy luma items, the other blocks copy chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS
+ * rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
     void *target; /* aligned to 16 bytes */
@@ -2261,7 +2264,7 @@ typedef struct vmafgpu__surfaces_launch {
 /* ---- standalone features ---- */
 
 /* The terms that are summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float.
- * SQUARES_MOMENTS requires four sums: of a, of b, and of both squares rounded to float. */
+ * SQUARES_MOMENTS requires four sums: of a, of b, of a^2 and of b^2, where the squares are rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2392,7 +2395,7 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int sc
                                  size >> (scale + 1));
 }
 
-/* Returns the range of wavelet coefficients that change if the samples in `changed` change. There are `size`
+/* Returns the range of wavelet coefficients that change if the samples in `changed` change. `size` is the number of
  * coefficients. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
@@ -2402,7 +2405,7 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int 
  * then a word that is nonzero if a sample exceeds the bit depth. The smooth changes (see below) follow all records
  * of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants: the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of the flat noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2536,7 +2539,7 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Computes the members that depend on the base from the sums of the base. `history` is the number of frames before a
+/* Computes, from the sums of the base, all members that depend on the base. `history` is the number of frames before a
  * live pair, or -1 for other pairs. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
@@ -2956,7 +2959,7 @@ enum {
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
-    VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
+    VMAFGPU__MAX_EDIT = 256,     /* maximum of config.max_edit_size */
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
     VMAFGPU__MAX_QUEUE = 8,      /* maximum number of batches in flight on a GPU */
     VMAFGPU__MAX_UNITS = 16,     /* maximum number of GPUs of a context */
@@ -3005,7 +3008,7 @@ typedef struct vmafgpu__extractor {
     void *state; /* state of a standalone feature; zeroed at open, kept until close */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                  /* input for its aggregates */
+    } whole_clip;                  /* sums from which the aggregates of the feature are computed */
     float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: of h and v, of d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
@@ -3031,16 +3034,18 @@ typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
     int count;                      /* number of distorted frames: 0 or 1; single() accepts more */
-    int skipped;                    /* config.subsample skips the pair: only features with every_pair are computed */
-    const vmafgpu_frame *previous;  /* replaces the previous frame from the history, which does not change */
-    int detached;                   /* the history is neither used nor changed */
+    int skipped;                    /* 1 if config.subsample skips the pair; then only features with every_pair are
+                                       computed */
+    const vmafgpu_frame *previous;  /* if not NULL, used instead of the previous frame in the history; the history does
+                                       not change */
+    int detached;                   /* 1 if the history must be neither used nor changed */
     int64_t position;               /* position of the frame in the clip, seeds included */
-    int history;                    /* frames before this one that the backend has processed, 0..2 */
+    int history;                    /* number of frames before this one that the backend has processed, 0..2 */
     int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
                                        form, with bytes at 8 bits, otherwise words with samples in the low bits */
-    int peer;                       /* frames in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2
-                                       previous */
-    int is_trusted;                 /* the reference was checked already, in any form */
+    int peer;                       /* bit mask of the frames that are in memory of another GPU: bit 0 reference, bit 1
+                                       distorted, bit 2 previous */
+    int is_trusted;                 /* 1 if the reference was checked already, whatever its form */
     vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
@@ -3143,7 +3148,7 @@ typedef struct vmafgpu__totals {
 /* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each call of
  * submit() takes back the oldest lent pair. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory; /* memory that contains all of them; NULL if none was ever lent */
+    const unsigned char *memory; /* memory that contains all lent buffers; NULL if none was ever lent */
     size_t size;
     int count; /* number of pairs lent */
 } vmafgpu__lending;
@@ -4291,7 +4296,7 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     return pool->count++;
 }
 
-/* Allocates the rows of a pool that has only counted so far. */
+/* Allocates the rows of a pool that has only counted vectors so far. */
 static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
     size_t rows_size;
 
@@ -4691,7 +4696,8 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* Reads a line "coefficient index:value index:value ...". Indices must ascend from 1 on; omitted values are 0. */
+/* Reads a line "coefficient index:value index:value ...". Indices must be at least 1 and in ascending order; omitted
+ * values are 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -4861,7 +4867,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
         return 0;
     }
-    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* only available in the last pass */
+    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* the parameters exist only in the last pass */
     if (fault != NULL)
         vmafgpu__json_fail(json, at, "%s", fault);
     return fault == NULL;
@@ -5180,8 +5186,8 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
         vmafgpu__message(out, size, "%s", "");
 }
 
-/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch: inputs, and raw scores of the parts of
- * a collection. */
+/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch memory, for the inputs and for the raw
+ * scores of the parts of a collection. */
 static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
@@ -5448,7 +5454,7 @@ typedef struct vmafgpu__cpu_feature {
 typedef struct vmafgpu__pair_view {
     const vmafgpu_frame *frame[2]; /* reference, distorted; if distorted is NULL, only the reference is stored in
                                       `state` */
-    vmafgpu__view luma[2];         /* luma in packed form, which the luma of `frame` may not have; see
+    vmafgpu__view luma[2];         /* luma in packed form; the luma of `frame` may have another form, see
                                       vmafgpu__pair_view_row() */
     const vmafgpu_frame *previous; /* for a detached pair: the reference before this one, or NULL */
     int64_t position;              /* position in the clip, seeds included */
@@ -5829,7 +5835,7 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
  * Nothing in this section depends on a driver.
  */
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a feature in one context */
-enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
+enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed maximum per block if the driver reports none */
 enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
 /* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs, MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
@@ -5853,7 +5859,8 @@ static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. If a block needs more than 48 KB, this must be requested from the driver. */
+/* Threads and shared memory of a block. If a block needs more than 48 KB of shared memory, the amount must be requested
+ * from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
@@ -5892,7 +5899,7 @@ struct vmafgpu__work {
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
     uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: number of work items that warps have claimed */
-    int is_checked;    /* 0 if all luma samples are known to be legal */
+    int is_checked;    /* 1 if luma samples must be checked, 0 if all of them are known to be legal */
     double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
     uint32_t again;              /* bit mask of the one pair to recompute; 0 when all pairs are computed for the
@@ -5919,16 +5926,16 @@ typedef struct vmafgpu__gpu_measured {
                                                                            NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
-     * expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
+    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to the values that the
+     * kernels expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
     const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* The stream for batches, and the stream for live pairs, which do not share the device with other pairs. The other
-     * streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the sequence of ADM
-     * kernels is shorter than that of VIF kernels. */
+    /* The numbers of the streams for batches [0] and for live pairs [1], which do not share the device with other
+     * pairs. The other streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the
+     * sequence of ADM kernels is shorter than that of VIF kernels. */
     int stream[2];
     int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
@@ -6690,8 +6697,8 @@ enum {
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* The input of a piece. If the piece has units first..end-1, the input consists of these units of another chain: first
- * * times - above .. end * times + below - 1. */
+/* The input of a piece. If the piece has units first..end-1, the input consists of units of another chain:
+ * first * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
 } vmafgpu__chain_input;
@@ -6927,8 +6934,8 @@ struct vmafgpu__cpu {
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
  * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
- * The CPU backend converts them into its own buffers. A GPU converts them into the planes that frames in the format of
- * the config are copied to.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes to which frames in the format
+ * of the config are copied.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -7157,8 +7164,8 @@ typedef struct vmafgpu__chroma_job {
 typedef struct vmafgpu__pixels_functions {
     /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Computes a row of w samples of both chroma planes. `rows` are rows of pixels: the one before the first row of the
-     * sample, the first row, and the one after it. */
+    /* Computes a row of w samples of both chroma planes. `rows` contains three rows of pixels: the one before the first
+     * row of the sample, the first row, and the one after it. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
@@ -7398,8 +7405,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
     return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
-/* Converts pixels as long as they fill whole vectors of output bytes. Returns how many of the `count` pixels are
- * converted. */
+/* Converts as many pixels as fill whole vectors of output bytes. Returns the number of converted pixels, which may be
+ * less than `count`. */
 VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *words, int count, uint8_t *out) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7440,8 +7447,8 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 
 /* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
-/* Sums over the rows, one per pixel, in the form described above. The first entry belongs to the pixel before the first
- * sample. After it, there are two pixels per chroma sample. */
+/* Layout of the sums over the rows: one sum per pixel, in the form described above. The first entry belongs to the
+ * pixel before the first sample. After it, there are two pixels per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -7508,7 +7515,8 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
         samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
 }
 
-/* Stores samples as words or bytes. If v is NULL, they belong to one plane; otherwise u and v are interleaved. */
+/* Stores samples as words or bytes. If v is NULL, all samples belong to one plane; otherwise the samples of u and v are
+ * interleaved. */
 VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v,
                                          uint8_t *out) {
     vmafgpu__v half[2];
@@ -7582,9 +7590,9 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ================================================================================================
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps add up to
- * 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the chapter on
- * motion, in addition to general helpers.
+ * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps of each
+ * filter add up to 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the
+ * chapter on motion, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -7751,7 +7759,7 @@ typedef enum vmafgpu__vif_16 {
 typedef struct vmafgpu__vif_gain {
     double limit;
     int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
-    int32_t shift; /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
+    int32_t shift; /* the largest shift for which 2^shift is below the limit; 31 if the limit is 1 */
     uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
 
@@ -7774,8 +7782,8 @@ typedef struct vmafgpu__vif_launch {
     int32_t mean_half, square_half;   /* rounding constants of these shifts */
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
-    int32_t variant, first; /* the launch of the first variant also computes the sums that all variants share, and the
-                               next scale */
+    int32_t variant, first; /* `first`: 1 for the first variant, whose launch also computes the sums that all variants
+                               share, and the next scale */
     int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
@@ -8273,9 +8281,9 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
  * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
-/* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
- * starts on an odd one. If the taps are used in a larger window, `first` is the number of pairs in that window before
- * the first pair of taps. */
+/* The taps of a scale as pairs, in two versions: for windows that start on an even row or column, and for windows that
+ * start on an odd row or column. If the taps are used in a larger window, `first` is the number of pairs in that window
+ * before the first pair of taps. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
@@ -8283,16 +8291,16 @@ typedef struct vmafgpu__vif_taps_of {
 
 enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
-/* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window of
- * `reach`. SLOTS is the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if
- * it is less, so that windows start with a whole pair. */
+/* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window that
+ * extends by `reach` on either side. SLOTS is the number of pairs in the window of four rows or columns. Along rows,
+ * the reach is raised to 2 if it is less, so that windows start with a whole pair. */
 #define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
 /* ODD is the distance, in elements, from the even-numbered pairs of a line to the odd-numbered pairs. It is a multiple
- * of 32. PLACE is the index in a line of column x, counted from the first column of the line. */
+ * of 32. PLACE is the index of column x in a line, where x is counted from the first column of the line. */
 #define VMAFGPU__VIF_ODD(widest)   (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
@@ -8302,9 +8310,9 @@ typedef struct vmafgpu__vif_strip {
     int blocks;        /* number of 16-bit registers for these columns; even-numbered registers hold the
                           even-numbered pairs */
     int x, end;        /* the columns that belong to the strip */
-    /* line: eight lines for each of the four rows, which start at column `left`. They contain the mean of the
-     * reference, the high and low halves of its squares, the same three values for the distorted image, and the halves
-     * of the products. next_line: two rows of the next scale of both images. */
+    /* line: for each of the four rows, eight lines that start at column `left`. They contain the mean of the reference,
+     * the high and low halves of its squares, the same three values for the distorted image, and the halves of the
+     * products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
     /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
@@ -8314,7 +8322,7 @@ typedef struct vmafgpu__vif_strip {
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets in a line of the pairs of a window */
+    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets of the pairs of a window within a line */
 } vmafgpu__vif_strip;
 
 /* Sums over many samples, one per lane. Each logarithm adds less than 2^15. */
@@ -8387,8 +8395,8 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* In the window of four rows or columns, only the first two need the first pair of the window, and only the last two
- * need the last pair. */
+/* The place of a pair in the window of four rows or columns. Only the first two rows or columns need the first pair,
+ * and only the last two need the last pair. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
 /* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
@@ -8729,8 +8737,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 
 /* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of up to five lines at a time; fewer if there are few registers. Many independent sums hide the latency
- * of multiplications. */
+/* Weighted sums of up to five lines at a time, or of fewer lines if there are few registers. Many independent sums hide
+ * the latency of multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -8818,10 +8826,11 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
 /* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
  * vmafgpu__log2_2048(). The range of the significand, 1 to 2, is divided into 8 or 32 parts. The significand is
  * multiplied by a factor that brings it close to 1. The factor is roughly the reciprocal of the middle of the part,
- * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. It is
- * rounded to an integer by adding it to a number of at least 1.5 * 2^23. The results have been compared with those of
- * the table for all 32768 significands and are equal. The upper bits of the float contain the exponent and the index of
- * the part. They contribute LOG_PART per part, which is added when the sums are finished. */
+ * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is computed with a short
+ * polynomial. The value of the polynomial is rounded to an integer by adding it to a number of at least 1.5 * 2^23. The
+ * results have been compared with those of the table for all 32768 significands and are equal. The upper bits of the
+ * float contain the exponent and the index of the part. They contribute LOG_PART per part, which is added when the sums
+ * are finished. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
@@ -9725,7 +9734,7 @@ static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__
 }
 
 /* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
- * motion3 of the previous position without the moving average. */
+ * motion3 of the previous position before the moving average was applied. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -9768,8 +9777,8 @@ VMAFGPU__COLD_END
 typedef struct vmafgpu__motion_lines {
     int32_t *whole;     /* scalar code: result of the vertical pass */
     int16_t *pair[3];   /* vector code: each contains the differences of two rows */
-    int16_t *row[2][2]; /* results of the vertical pass for two rows: [row][0] whole values; or [row][0] halves and
-                           [row][1] last bits */
+    int16_t *row[2][2]; /* results of the vertical pass for two rows: whole values in [row][0], or halves in [row][0]
+                           and last bits in [row][1] */
 } vmafgpu__motion_lines;
 
 /* Rows contain 16-bit words if `wide` is set, otherwise bytes. Lines have margins on both sides. */
@@ -10112,9 +10121,9 @@ static int vmafgpu__motion_tap_or_0(int i) {
     return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
 }
 
-/* Elements for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8 outputs from the
- * differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame. Its digits
- * are signed. */
+/* Return elements of the matrices for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8
+ * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame.
+ * Its digits are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -10447,10 +10456,10 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 #ifndef VMAFGPU_KERNELS
 /* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
 
-/* Whether all values fit integers even for the largest coefficients, given the gain limit of a variant and its
- * factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary sizes,
- * as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they compute
- * the same sums. */
+/* Whether all values fit their integer types even for the largest coefficients, given the gain limit of a variant and
+ * its factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary
+ * sizes, as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they
+ * compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
      * values of the taps, mirrored borders included. */
@@ -10468,10 +10477,10 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
      * fit 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
-    /* For d the threshold is shifted left by 12. It must not wrap, so it must be below 2^19. The share `side` is 16/15
-     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. The sum |h|
-     * + |v| + share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is
-     * convex in between. */
+    /* For d the threshold is shifted left by 12. The result must not wrap, so the threshold must be below 2^19. `side`
+     * is 16/15 of a weighted value, and nine of these terms are summed per band; `centre` adds at most 16384 in each
+     * band. With `share` as defined below, the sum |h| + |v| + share * |d| is at most 41764 if share is 0, and at most
+     * 44562 if share is one half. As a function of share, this maximum is convex. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
@@ -10516,8 +10525,8 @@ enum {
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Tiles that contain samples of the region of the sums are processed first. They take four times
- * as long as the other tiles, for which only the low-pass band is computed. */
+/* The tiles of a scale. Tiles that overlap the region of the sums are processed first. They take four times as long as
+ * the other tiles, for which only the low-pass band is computed. */
 typedef struct vmafgpu__adm_tiles {
     int32_t x, y; /* position in the band of the first tile; may be negative */
     int32_t columns, rows;
@@ -10548,7 +10557,7 @@ typedef struct vmafgpu__adm_fast {
     uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
     float plain_limit;       /* scale 0: square of the length of coefficients up to which floats are exact */
     float upper;             /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];        /* bits that the right shift per sample drops, in both halves of the word */
+    uint32_t mask[2];        /* bits that the right shift of a term drops, in both halves of the word */
     uint32_t half[2];        /* rounding constant of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
@@ -10563,7 +10572,7 @@ typedef struct vmafgpu__adm_launch {
     uint64_t output[2];     /* offsets of the low-pass bands of this scale */
     uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
     double gain_limit;
-    int32_t first; /* the first variant also computes denominators and low-pass bands */
+    int32_t first; /* 1 for the first variant, whose launch also computes denominators and low-pass bands */
     int32_t input_pitch, output_pitch;
     int32_t input_width, input_height;
     uint32_t factor[2];
@@ -10816,8 +10825,8 @@ typedef struct vmafgpu__adm_task {
 
 typedef struct vmafgpu__adm_functions {
     /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
-     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses those
-     * in sums[0]. */
+     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses the
+     * denominators in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
@@ -10846,7 +10855,7 @@ typedef struct vmafgpu__adm_work {
     uint32_t *column_sum;
     uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
     void *narrow[4];                /* copies of input rows that are narrower than a chunk */
-    vmafgpu__adm_lines general;     /* lines of the scalar code, which is also used for some variants if there is vector
+    vmafgpu__adm_lines general;     /* lines of the scalar code, which processes some variants even if there is vector
                                        code */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
@@ -12207,7 +12216,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale. Writes their low-pass rows, and adds to the sums of each
+/* Processes rows first..end-1 of the bands of one scale. Also writes the low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -12393,7 +12402,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
 }
 
 /* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
- * the device memory of the first pair, `lanes` is the number of lanes per warp. Variants after the first use the
+ * the device memory of the first pair, and `lanes` is the number of lanes per warp. Variants after the first use the
  * low-pass bands that the first one has computed. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {

@@ -1737,7 +1737,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <sched.h>
 #endif
 
-/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the target of the compiler supports it. */
+/* Instruction sets with vector code. The code for VMAFGPU__NEON is compiled only if the target of the compiler supports
+ * NEON. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
@@ -2163,8 +2164,8 @@ enum { VMAFGPU__MAX_BATCH = 32 };
  * value. */
 #define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
 
-/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
- * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte if the bit depth is 8,
+/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
+ * of whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte if the bit depth is 8,
  * otherwise two bytes. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
@@ -2209,7 +2210,7 @@ enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREAD
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL: check the samples only */
+    void *target; /* NULL to check the samples only */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
     int32_t shift;        /* right shift for samples that are in the high bits */
@@ -2286,7 +2287,7 @@ typedef struct vmafgpu__squares_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* Planes of float terms. Each row is summed from left to right, then the row sums are added from top to bottom. Offsets
+/* Planes of float terms. Each row is summed from left to right; then the row sums are added from top to bottom. Offsets
  * are in bytes, from the start of the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
@@ -2361,7 +2362,7 @@ typedef struct vmafgpu__plan {
     int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0; /* the sums of scale 0 are not needed */
+    int vif_skips_scale_0; /* 1 if the sums of scale 0 are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2401,9 +2402,9 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int 
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums,
- * then a word that is nonzero if a sample exceeds the bit depth. The smooth changes (see below) follow all records
- * of a batch. */
+/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums, then
+ * a word that is nonzero if a sample exceeds the bit depth. The changes of the smooth predictions (see below) follow
+ * the last record of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
     return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of the flat noise */
 }
@@ -2453,7 +2454,7 @@ typedef struct vmafgpu__smooth_adm {
 /* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
-    int32_t window; /* 0 if the input is not motion */
+    int32_t window; /* 0 if the input is not a motion column */
     int32_t is_zero, is_blended, unused;
 } vmafgpu__smooth_motion;
 
@@ -2830,7 +2831,7 @@ enum {
     VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum number of columns of a VIF block */
     VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum number of rows */
     VMAFGPU__BASE_VIF_WIDTH = 36,
-    VMAFGPU__BASE_VIF_HEIGHT = 32, /* for the base, with more shared memory */
+    VMAFGPU__BASE_VIF_HEIGHT = 32, /* width and height for the base, which uses more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
     VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes for an edit, or for a strip of its rows */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28,
@@ -2997,7 +2998,7 @@ typedef struct vmafgpu__extractor {
     char suffix[VMAFGPU__NAME_SIZE];
     int columns[VMAFGPU__TURNS]; /* index of the first column of each turn, see vmafgpu__column.turn */
     int variant;                 /* index of its variant in the sums of the backend */
-    int needs_chroma;            /* the feature uses chroma, always or because of its options */
+    int needs_chroma;            /* 1 if the feature uses chroma, always or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
     char word[32];               /* text of an option whose value is not one of the known words; the value in
@@ -3071,7 +3072,8 @@ typedef struct vmafgpu__backend_table {
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
     /* Returns the lent buffers for a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
-    /* Whether submit() would not block, provided that the pairs required by needs() are collected. */
+    /* Whether submit() would return without blocking, provided that the pairs required by needs() have been
+     * collected. */
     int (*is_free)(vmafgpu *v, int64_t position);
     /* Accepts a pair. On failure, returns an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
@@ -3095,7 +3097,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
     /* Whether an address is in a lent buffer that is not part of v->lending.memory. */
     int (*owns)(const vmafgpu *v, const void *address);
-    /* Checks everything except the pitch of a frame in device memory. If NULL, such frames are refused. */
+    /* Checks a frame in device memory, except for its pitch. If NULL, frames in device memory are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
                                          const vmafgpu_frame *frame);
     /* Returns the device that will process the next pair, or -1. */
@@ -3103,7 +3105,7 @@ typedef struct vmafgpu__backend_table {
     /* Whether a GPU is being opened in the background. Like describe(), this function may be called after a
      * failed open. */
     int (*is_opening)(const vmafgpu *v);
-    /* Whether the device has failed; v->note contains the reason. */
+    /* Whether the device has failed. If so, v->note contains the reason. */
     int (*has_failed)(const vmafgpu *v);
     void (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
@@ -3163,7 +3165,7 @@ struct vmafgpu {
     int is_delivering;     /* 1 while config.on_score is being called */
     int readers;           /* number of nested calls from config.on_score */
     size_t memory;
-    int lacks_memory; /* an allocation has failed */
+    int lacks_memory; /* 1 if an allocation has failed */
     char error[VMAFGPU__ERROR_SIZE];
     char subject[48];                  /* prefix of messages, for example "frame 7" */
     char note[VMAFGPU__ERROR_SIZE];    /* why no GPU is used */
@@ -3204,7 +3206,7 @@ struct vmafgpu {
     int64_t pushed;                 /* number of pairs pushed */
     int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
     vmafgpu__lending lending;
-    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if detached */
+    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if the pair is detached */
     int64_t tailed;  /* number of frames after the last pair */
     int flushed;
     int64_t collected;       /* number of frames whose sums or failure were collected */
@@ -3295,8 +3297,9 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or, if `base` is NULL, computes its size only. Sizes have 64 bits until memory is
- * allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, only computes the size of the allocation. Sizes have 64
+ * bits until memory is allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take()
+ * refuses them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -3320,7 +3323,7 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
     return line ? line + margin * element : NULL;
 }
 
-/* The message of a failure that has no context, one per thread. */
+/* The message of the latest failure that belongs to no context. Each thread has its own. */
 #if defined(_MSC_VER)
 #define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -4013,7 +4016,7 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "string has no closing quote");
 }
 
-/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8, and returns their number. At the closing quote,
+/* Decodes one character of a checked string into UTF-8 and returns the number of bytes, 1 to 4. At the closing quote,
  * returns 0 and does not advance. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
@@ -4322,7 +4325,7 @@ static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const ch
     int size;
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
-        if (strchr(forbidden, bytes[0]) != NULL) { /* also finds a zero byte: the terminator */
+        if (strchr(forbidden, bytes[0]) != NULL) { /* also true for a zero byte, which matches the terminator */
             vmafgpu__json_fail(&b->json, at, "key '%s' contains a character that is not allowed", key);
             return 0;
         }
@@ -5081,7 +5084,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 /* ================================================================================================
  * >>models                                       built-in models and prediction
  * ================================================================================================
- * Operations are in the same order as in libvmaf, so that predictions are equal to the last bit. */
+ * Operations are in the same order as in libvmaf, so that predictions are bit-identical to those of libvmaf. */
 
 #ifndef VMAFGPU_NO_MODELS
 
@@ -5846,7 +5849,7 @@ typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORMS
 } vmafgpu__kernel_form;
 
-/* For each form, a kernel that exists only in images of this form. */
+/* For each form, the name of a kernel that exists only in images of this form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64",
     "vmafgpu_vif_matrix_3_f64",
@@ -5898,7 +5901,7 @@ struct vmafgpu__work {
     unsigned char *scratch;            /* scratch memory of the first pair */
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
-    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: number of work items that warps have claimed */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: numbers of work items that warps have claimed */
     int is_checked;    /* 1 if luma samples must be checked, 0 if all of them are known to be legal */
     double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
@@ -6720,7 +6723,7 @@ typedef struct vmafgpu__chain_kind {
 typedef struct vmafgpu__chain {
     int rows;   /* number of rows of the picture or band */
     int count;  /* number of pieces */
-    int *first; /* first unit of each piece, followed by the number of units */
+    int *first; /* first unit of each piece, followed by the total number of units */
     int *done;  /* 1 for each completed piece; atomic */
     int limit;  /* number of pieces to process in this frame: all of them or 0 */
     int next;   /* index of the first unclaimed piece; atomic */
@@ -6907,8 +6910,8 @@ struct vmafgpu__cpu {
     vmafgpu__chains chains;
     vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], with only some
                                                                        members set */
-    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes that RGB frames are
-                                                                       converted to */
+    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes to which RGB frames are
+                                                                       converted */
     unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous reference, distorted
                                                                        frames */
 
@@ -7216,7 +7219,7 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of a plane that is written. Stores the distance between samples in *step. */
+/* Returns the address of row y of an output plane. Stores the distance between samples in *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -7240,8 +7243,8 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples, starting with sample x. Sums over up to three rows, then over up to three
- * columns. */
+/* Computes `count` chroma samples, starting with sample x. Adds up to three rows, then up to three columns, with the
+ * weights of the filter. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
@@ -10321,7 +10324,8 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
 /* Values that depend on the size of the bands at a scale. */
 typedef struct vmafgpu__adm_geometry {
     int w, h;                       /* size of the bands */
-    int left, top;                  /* columns and rows on each side that are excluded from all sums */
+    int left, top;                  /* columns and rows on each side that are excluded from all sums; the rest is the
+                                       region of the sums */
     int mask_shift[VMAFGPU__BANDS]; /* right shift of each term of the numerators */
     int mask_row_shift;             /* right shift of each row sum of the numerators */
     int den_shift;                  /* right shift of each term of the denominator (scales 1..3) */
@@ -10372,8 +10376,8 @@ VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int3
     return d * d >= cos_1deg_squared * o * t;
 }
 
-/* Returns the restored part of t before the gain: o scaled by a factor in the range 0 to 1, or 0 if the signs of o
- * and t differ. */
+/* Returns the restored part of t before the gain is applied: o scaled by a factor in the range 0 to 1, or 0 if the
+ * signs of o and t differ. */
 VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     if (o == 0 || t == 0 || (o ^ t) < 0)
         return 0;
@@ -10555,7 +10559,8 @@ typedef struct vmafgpu__adm_fast {
     uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
     float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
     uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
-    float plain_limit;       /* scale 0: square of the length of coefficients up to which floats are exact */
+    float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most
+                                this */
     float upper;             /* scale 0: 2^23 + 2^15 */
     uint32_t mask[2];        /* bits that the right shift of a term drops, in both halves of the word */
     uint32_t half[2];        /* rounding constant of that shift */

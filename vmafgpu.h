@@ -1830,9 +1830,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Prevents inlining. It is used for functions that process a row or a chunk, because one huge function would take much
- * longer to compile. It is also used for functions with large stack frames, which would otherwise add up in the
- * caller. */
+/* Prevents inlining. Used for functions that process a row or a chunk, because one huge function would take much longer
+ * to compile. Also used for functions with large stack frames, which would otherwise add up in the caller. */
 #define VMAFGPU__NOINLINE __attribute__((noinline))
 #define VMAFGPU__UNUSED   __attribute__((unused))
 /* If a function only prefetches and contains no volatile statement, GCC removes the calls to it. */
@@ -2204,8 +2203,8 @@ typedef struct vmafgpu__shape {
     uint32_t grid[3], threads, shared;
 } vmafgpu__shape;
 
-/* Planes that are read before the batch is launched: to pack them, to check their samples, or both. One block
- * processes 8 rows. */
+/* Planes that are read before the batch is launched, to pack them, to check their samples, or both. One block processes
+ * 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
@@ -5310,7 +5309,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Returns a percentile of sorted scores. Between ranks, it is interpolated linearly. */
+/* Returns a percentile of sorted scores. A percentile between two ranks is interpolated linearly. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5459,7 +5458,7 @@ typedef struct vmafgpu__pair_view {
                                       `state` */
     vmafgpu__view luma[2];         /* luma in packed form; the luma of `frame` may have another form, see
                                       vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous; /* for a detached pair: the reference before this one, or NULL */
+    const vmafgpu_frame *previous; /* if the pair is detached, the reference of the previous pair, or NULL */
     int64_t position;              /* position in the clip, seeds included */
     int history;                   /* number of frames directly before this one that `state` contains, at most 2 */
     int detached;                  /* 1 if `state` must not change */
@@ -6159,7 +6158,8 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Starts a thread. Uses _beginthreadex(), because the C library initialises some state for each thread. */
+/* Starts a thread. Uses _beginthreadex(), because this function also initialises the state of the C library for the new
+ * thread. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -6961,9 +6961,9 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  *
  * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
  * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
- * units. (It must not be below, because values that end in one half would be rounded down.) The exact value is a
- * multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This condition holds
- * for all codes of 8 and 10 bits. */
+ * units. (It must not be below the exact value, because values that end in one half would then be rounded down.) The
+ * exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This
+ * condition holds for all codes of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -11302,8 +11302,8 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *     which are kept for three rows.
  *   - Once the row below is computed, the masked cubes are added.
  * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
- * ORDER. This is the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes
- * need not be permuted.
+ * ORDER. This is the order of lanes that pack produces from two registers in order. Unpack restores the original order,
+ * so lanes need not be permuted.
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
  *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders

@@ -2242,7 +2242,7 @@ typedef struct vmafgpu__pixels_item {
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
 /* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Blocks with a z index below
- * luma_count copy luma items, the other blocks copy chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS
+ * luma_count copy luma items; the other blocks copy chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS
  * rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
@@ -2292,7 +2292,7 @@ typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* x index of the block for the first rows of the plane; a block is one warp, each lane sums one
+    int32_t first; /* x index of the block for the first rows of the plane; a block is one warp, and each lane sums one
                       row */
 } vmafgpu__chain_plane;
 
@@ -2849,7 +2849,7 @@ enum {
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* Converts edit samples that are on the device to packed form, and checks them. */
+/* Converts edit samples in device memory to packed form, and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
     int32_t source_bytes, shift;
@@ -3085,8 +3085,8 @@ typedef struct vmafgpu__backend_table {
     void (*close)(vmafgpu *v);
     /* The last kind of memory, in the order of vmafgpu_memory, that maps may use. All earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
-    /* Returns the number of positions whose frames are no longer used. If NULL, this applies to all submitted
-     * positions. */
+    /* Returns the number of positions whose frames are no longer used. If NULL, the frames of all submitted positions
+     * are no longer used. */
     int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
     void (*finalise)(vmafgpu *v);
@@ -3322,7 +3322,7 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
     return line ? line + margin * element : NULL;
 }
 
-/* The message of the latest failure that belongs to no context. Each thread has its own. */
+/* The message of the latest failure that belongs to no context. Each thread has its own message. */
 #if defined(_MSC_VER)
 #define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -3838,7 +3838,7 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are set to 0 and not read, because their memory may not
+/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are not read but set to 0, because their memory may not
  * belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
@@ -5840,7 +5840,7 @@ enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a fe
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed maximum per block if the driver reports none */
 enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs, MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
+/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs; MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -5919,7 +5919,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
 
 /* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* number of 64-bit results per pair, initially zero: sums as integers or doubles */
+    int words; /* number of 64-bit results per pair; the results are sums, as integers or doubles, and initially zero */
     /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
      * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
@@ -8269,9 +8269,9 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
 /* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
- * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, the odd lanes samples of the
- * lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to row. Squares are
- * recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
+ * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, and the odd lanes hold
+ * samples of the lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to
+ * row. Squares are recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
  * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
  * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
@@ -9919,9 +9919,9 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
 /* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
- * products: the even 16-bit lanes hold the upper row, the odd lanes hold the lower row. Three such pairs contain the
- * windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and
- * an odd column.
+ * products: the even 16-bit lanes hold the upper row, and the odd lanes hold the lower row. Three such pairs contain
+ * the windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even
+ * and an odd column.
  *
  * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
  * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
@@ -11312,7 +11312,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
- *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values c of magnitudes m with
+ *               for all pairs o, t), and the gain, an integer, multiplies |o|. Weighted values c of magnitudes m with
  *               factor F: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with rounding. For d,
  *               (F m + 2^16) >> 17 is the upper half of m F, halved with rounding. Shares of the threshold:
  *               side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768. mid = 2 c + ((546 c + 2048) >> 12).

@@ -1656,11 +1656,12 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #if (defined(VMAFGPU_IMPLEMENTATION) || defined(VMAFGPU_KERNELS)) && !defined(VMAFGPU_IMPLEMENTED_)
 #define VMAFGPU_IMPLEMENTED_
 
-/* VMAFGPU__PASS selects the part of the feature chapters to compile. This file includes itself for all other passes. */
+/* VMAFGPU__PASS selects the part of the feature chapters to compile. This file includes itself once or more for each
+ * pass except VMAFGPU__PASS_HOST. */
 #define VMAFGPU__PASS_SHARED  1 /* arithmetic and launch structs, also for kernels */
 #define VMAFGPU__PASS_HOST    2 /* host code for the CPU and for GPUs, compiled in place with the other sections */
 #define VMAFGPU__PASS_LEVEL   3 /* >>levels, which includes the next two passes for each instruction set */
-#define VMAFGPU__PASS_LANES   4 /* plain C that becomes vector code */
+#define VMAFGPU__PASS_LANES   4 /* plain C that the compiler vectorises */
 #define VMAFGPU__PASS_VECTORS 5 /* vector code */
 #ifndef VMAFGPU_SELF
 #define VMAFGPU_SELF "vmafgpu.h"
@@ -1669,14 +1670,14 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #ifdef VMAFGPU_KERNELS
 
 /* Kernel sources use only the sections >>arithmetic, >>sums and >>launch. Before they include this file, they define
- * the qualifiers that functions and tables need on their device (VMAFGPU__FN, VMAFGPU__TABLE). */
+ * VMAFGPU__FN and VMAFGPU__TABLE, the qualifiers of functions and tables on the device. */
 #include <stdint.h>
 #define VMAFGPU__UNUSED
 
 #else
 
-/* -ffast-math reassociates, divides by reciprocals and flushes denormals. All of these change scores, and no pragma
- * disables all of them. */
+/* -ffast-math reassociates sums and replaces divisions by multiplications with reciprocals, which changes scores. No
+ * pragma disables all of its effects. */
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #error "vmafgpu.h: -ffast-math, -Ofast and /fp:fast change scores; compile VMAFGPU_IMPLEMENTATION without them"
 #endif
@@ -1696,7 +1697,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
-#define VMAFGPU_NO_GPU /* the launch structs of the kernels contain 64-bit pointers */
+#define VMAFGPU_NO_GPU /* the launch structs of the kernels require 64-bit pointers */
 #endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -1704,8 +1705,8 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
 /* Declarations from windows.h that the code needs. They are repeated here because the program may not include
- * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header omits dllimport
- * in places. */
+ * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header declares some of
+ * them without dllimport. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
@@ -1735,18 +1736,19 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <sched.h>
 #endif
 
-/* Instruction sets with vector code. VMAFGPU__NEON is compiled if the target of the compiler supports it. */
+/* Instruction sets with vector code. The code for VMAFGPU__NEON is compiled only if the target of the compiler supports
+ * NEON. */
 #define VMAFGPU__AVX2   1
 #define VMAFGPU__AVX512 2
 #define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4 /* only VMAFGPU__PASS_LANES, for any processor */
+#define VMAFGPU__SCALAR 4 /* runs on any processor; compiles VMAFGPU__PASS_LANES only */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H) /* older versions declare intrinsics only for enabled
-                                                           instruction sets */
+/* For this target, older versions of clang declare only the intrinsics of enabled instruction sets. */
+#if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)
 #undef VMAFGPU__HAS_X86
 #endif
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -1758,10 +1760,10 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics require that the function enables all features of the command line, see >>levels */
+#ifdef __clang__ /* clang intrinsics can only be called from functions that enable all features of the command line */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
-#if __has_builtin(__builtin_elementwise_sqrt) /* clang 22 provides no other builtin for this */
+#if __has_builtin(__builtin_elementwise_sqrt) /* in clang 22, the only builtin for vector square roots */
 #define VMAFGPU__SQRTPS_256(x) __builtin_elementwise_sqrt(x)
 #define VMAFGPU__SQRTPD_256(x) __builtin_elementwise_sqrt(x)
 #else
@@ -1786,7 +1788,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 /* libvmaf rounds the product and the sum of a*b+c separately, so contraction is disabled up to the end of the
  * implementation, where the setting of the caller is restored. The parts of -ffast-math that can be disabled one by one
  * are disabled in the same way. GCC ignores the STDC pragma. With -ffp-contract=fast, clang ignores its own pragma and
- * contracts, unless floating-point exceptions are observable, which only some targets support. */
+ * contracts, unless floating-point exceptions are declared observable. Only some targets support this declaration. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(push)
@@ -1813,8 +1815,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 #endif
 
-/* Enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed code is
- * compiled with less optimisation, which saves most of the compile time. */
+/* These macros enclose code that runs once per context, or whose cost does not depend on the frame size. The enclosed
+ * code is compiled with less optimisation, which saves most of the compile time. */
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define VMAFGPU__COLD     _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define VMAFGPU__COLD_END _Pragma("clang attribute pop")
@@ -1827,8 +1829,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Prevents inlining. It is used for functions that process a row or a chunk, because compilers need much longer for one
- * huge function. It is also used for functions with large stack frames, which would otherwise add up in the caller. */
+/* Prevents inlining. Used for functions that process a row or a chunk, because one huge function would take much longer
+ * to compile. Also used for functions with large stack frames, which would otherwise add up in the caller. */
 #define VMAFGPU__NOINLINE __attribute__((noinline))
 #define VMAFGPU__UNUSED   __attribute__((unused))
 /* If a function only prefetches and contains no volatile statement, GCC removes the calls to it. */
@@ -1865,7 +1867,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU_NO_EDITS
 #endif
 
-/* One field in a row of a table. C checks the name. C++11 cannot, so each row lists all fields in order. */
+/* Initialises one field of a table row. C compilers check the name of the field. C++11 has no syntax for field names,
+ * so each row lists all fields in order. */
 #ifdef __cplusplus
 #define VMAFGPU__SET(field, ...) __VA_ARGS__
 #else
@@ -1884,9 +1887,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__FN    static inline VMAFGPU__UNUSED
 #define VMAFGPU__TABLE static const
 #if defined(__clang__) && defined(__x86_64__)
-/* One step of a vectorised loop. The loop is compiled without FMA (see >>levels), so this function must be
- * compiled without FMA too: clang does not inline a function into a caller whose target lacks an instruction set
- * of the function. */
+/* Qualifiers of a function that computes one step of a vectorised loop. The loop is compiled without FMA (see
+ * >>levels), so the function must be compiled without FMA too: clang does not inline a function into a caller whose
+ * target lacks an instruction set of the function. */
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline, target("no-fma"))) VMAFGPU__UNUSED
 #elif defined(__GNUC__) || defined(__clang__)
 #define VMAFGPU__STEP_FN static inline __attribute__((always_inline)) VMAFGPU__UNUSED
@@ -1934,18 +1937,20 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the rounding constant for a right shift by `shift`: half of the last bit that is kept; 0 without a shift. */
+/* Returns the rounding constant for a right shift by `shift`: half of the value of the last bit that is kept; 0 if
+ * `shift` is 0. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
 }
 
-/* Border rule of VIF and motion, and of the wavelet at the left and top: mirrors without repeating the edge sample. */
+/* Border rule of VIF and motion, and of the wavelet at the left and top edges: mirrors without repeating the edge
+ * sample. */
 VMAFGPU__FN int vmafgpu__reflect(int k, int n) {
     return k < 0 ? -k : k >= n ? 2 * (n - 1) - k : k;
 }
 
-/* Border rule of ADM: mirrors without repeating the edge sample at the left and top, and with repeating it at the right
- * and bottom. A single row or column is its own neighbour. */
+/* Border rule of ADM: mirrors. The edge sample is repeated at the right and bottom edges, but not at the left and top
+ * edges. A single row or column is its own neighbour. */
 VMAFGPU__FN int vmafgpu__reflect_repeat(int k, int n) {
     const int i = k < 0 ? -k : k >= n ? 2 * n - 1 - k : k;
     return i < n ? i : n - 1;
@@ -1955,7 +1960,7 @@ VMAFGPU__FN double vmafgpu__lesser_double(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Converts motion2 to motion3, except for the moving average. */
+/* Converts motion2 to motion3, but does not apply the moving average. */
 VMAFGPU__FN double vmafgpu__blend_motion(double x, double factor, double offset, double most) {
     return vmafgpu__lesser_double(x * factor + (1 - factor) * vmafgpu__lesser_double(offset, x), most);
 }
@@ -1972,9 +1977,9 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor with few bits
- * that scales the interval to near 1, and the negated logarithm of this factor as a sum of two parts. The first part is
- * a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor that scales the
+ * interval to near 1 and has few significant bits, and the negated logarithm of this factor as a sum of two parts. The
+ * first part is a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -2066,7 +2071,7 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const double r = first + beside, lost = beside - (r - first);
     const double r_high = VMAFGPU__DOUBLE_OF(VMAFGPU__BITS_OF(r) & cut), r_low = r - r_high;
 
-    double tail = 0.1602994489876626; /* (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
+    double tail = 0.1602994489876626; /* first of the coefficients (-1)^(k + 1) / (k * ln(2)), k = 9 ... 2 */
     tail = tail * r - 0.18033688011112042;
     tail = tail * r + 0.2060992915555662;
     tail = tail * r - 0.2404491734814939;
@@ -2101,8 +2106,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* The bits of 2^(j/32) minus j in units of 1/32 of the exponent (exp2f_data, same copyright and licence as
- * powf_log2_data). */
+/* Entry j contains the bits of 2^(j/32), minus j/32 of an exponent step, which is 2^52 (exp2f_data, same copyright and
+ * licence as powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2133,7 +2138,7 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
         return (float)infinity;
     if (power <= -150)
         return 0;
-    const double shift = 211106232532992.0; /* 1.5 * 2^47: the last bit of the sum is worth 1/32 */
+    const double shift = 211106232532992.0; /* 1.5 * 2^47: adding it rounds to multiples of 1/32 */
     const double shifted = power + shift, rest = power - (shifted - shift);
     const uint64_t whole = VMAFGPU__BITS_OF(shifted);
     const double scale = VMAFGPU__DOUBLE_OF(roots[whole & 31] + (whole << 47));
@@ -2144,21 +2149,22 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
 /* ================================================================================================
  * >>launch                                       arguments of GPU kernels
  * ================================================================================================
- * Each kernel takes one of these structs by value. Pointers are device addresses. Pitches are in bytes; they start from
- * the top row and may be negative. A launch covers the pairs of a batch, which share everything except frames and sums.
- * The size of shared memory is computed here, in bytes: the host requests that size, and each kernel asserts that its
- * own layout has the same size.
+ * Each kernel takes one of these structs by value. Pointers are device addresses. A pitch is the distance in bytes from
+ * a row to the row below it, and may be negative. A launch covers the pairs of a batch, which share everything except
+ * frames and sums. The size of shared memory is computed here, in bytes: the host requests that size, and each kernel
+ * asserts that its own layout has the same size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
-/* A checksum of the text of all types that this file shares with the kernels. Kernel files contain it, and kernels with
- * a different one are refused. After a change to such a type, `test/interface.sh -i` sets the new value. */
+/* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
+ * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
+ * value. */
 #define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
 
-/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, rows consist of
- * whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte at 8 bits and two bytes
- * above. Frames in another form are imported into packed planes first. */
+/* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
+ * of whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte if the bit depth is 8,
+ * otherwise two bytes. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
     const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
@@ -2168,7 +2174,7 @@ typedef struct vmafgpu__gpu_pair {
 } vmafgpu__gpu_pair;
 
 /* Chroma of one pair, [reference, distorted][u, v], in the layout of the caller, with any alignment. In all planes,
- * samples have the same size, the same distance, and the same bit position. */
+ * samples have the same size, the same distance from each other, and the same bit position. */
 typedef struct vmafgpu__gpu_chroma {
     const void *plane[2][2]; /* NULL if only motion is needed */
     int64_t pitch[2][2];
@@ -2196,13 +2202,13 @@ typedef struct vmafgpu__shape {
     uint32_t grid[3], threads, shared;
 } vmafgpu__shape;
 
-/* Planes that are read before the batch is launched: to pack them, to check their samples, or both. One block
- * processes 8 rows. */
+/* Planes that are read before the batch is launched, to pack them, to check their samples, or both. One block processes
+ * 8 rows. */
 enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREADS = 256, VMAFGPU__IMPORT_ROWS = 8 };
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL: check the samples only */
+    void *target; /* NULL to check the samples only */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
     int32_t shift;        /* right shift for samples that are in the high bits */
@@ -2234,8 +2240,9 @@ typedef struct vmafgpu__pixels_item {
  * NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
-/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Along z, the first luma_count
- * blocks copy luma items, the remaining ones chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS rows. */
+/* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Blocks with a z index below
+ * luma_count copy luma items; the other blocks copy chroma items. Each thread copies 16 bytes in each of PIXELS_ROWS
+ * rows. */
 typedef struct vmafgpu__surface_item {
     uint64_t surface;
     void *target; /* aligned to 16 bytes */
@@ -2256,7 +2263,7 @@ typedef struct vmafgpu__surfaces_launch {
 /* ---- standalone features ---- */
 
 /* The terms that are summed for samples a and b of two planes: (a - b)^2, or (a - b)^2 rounded to float.
- * SQUARES_MOMENTS requires four sums: of a, of b, and of both squares rounded to float. */
+ * SQUARES_MOMENTS requires four sums: of a, of b, of a^2 and of b^2, where the squares are rounded to float. */
 typedef enum vmafgpu__squares { VMAFGPU__SQUARES, VMAFGPU__SQUARES_ROUNDED, VMAFGPU__SQUARES_MOMENTS } vmafgpu__squares;
 
 enum {
@@ -2266,9 +2273,9 @@ enum {
     VMAFGPU__SQUARES_KEPT = 1 << 18 /* approximate number of terms that are stored at a time */
 };
 
-/* Block y processes one plane, block x a group of its rows. */
+/* The y index of a block selects a plane, the x index a group of rows. */
 typedef struct vmafgpu__squares_launch {
-    int64_t *words;    /* results of the first pair: one sum per plane, or all sums of luma */
+    int64_t *words;    /* results of the first pair: one sum per plane, or, for SQUARES_MOMENTS, all sums of luma */
     uint32_t *illegal; /* [pairs] */
     int32_t word_stride, kind;
     int32_t width[2], height[2];              /* luma, chroma */
@@ -2278,13 +2285,14 @@ typedef struct vmafgpu__squares_launch {
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
 } vmafgpu__squares_launch;
 
-/* Planes of float terms. Each row is summed from left to right, then the row sums are added from top to bottom. Offsets
+/* Planes of float terms. Each row is summed from left to right; then the row sums are added from top to bottom. Offsets
  * are in bytes, from the start of the scratch memory of a pair. */
 typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* block x for the first rows of the plane; a block is one warp, and each lane sums one row */
+    int32_t first; /* x index of the block for the first rows of the plane; a block is one warp, and each lane sums one
+                      row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2307,7 +2315,7 @@ typedef struct vmafgpu__chains_launch {
 } vmafgpu__chains_launch;
 
 /* Planes of non-negative terms that are added strictly in order. Terms are stored in groups. In memory, the first terms
- * of all groups come first, then the second terms of all groups, and so on. Block x processes one plane. */
+ * of all groups come first, then the second terms of all groups, and so on. The x index of a block selects a plane. */
 enum {
     VMAFGPU__SEQUENCE_GROUP = 64,
     VMAFGPU__SEQUENCE_THREADS = 512,
@@ -2335,8 +2343,9 @@ typedef struct vmafgpu__sequence_launch {
 /* ================================================================================================
  * >>sums                                         results of a frame pair
  * ================================================================================================
- * A variant is a set of option values that changes the sums; weights and clips create no variants. The feature chapters
- * define the members. Standalone features are not listed here: each produces vmafgpu__value results, see >>features.
+ * A variant is a combination of option values that affects the sums; weighting and clipping of the results create no
+ * variants. The feature chapters define the members. Standalone features are not listed here: each produces
+ * vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
     int64_t motion[2]; /* compared with the previous reference, and with the one before that */
@@ -2351,7 +2360,7 @@ typedef struct vmafgpu__plan {
     int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
     int cambi_variants, speed_variants;
-    int vif_skips_scale_0; /* the sums of scale 0 are not needed */
+    int vif_skips_scale_0; /* 1 if the sums of scale 0 are not needed */
     double vif_gain_limit[VMAFGPU__MAX_VARIANTS];
     vmafgpu__adm_variant adm[VMAFGPU__MAX_VARIANTS];
     vmafgpu__cambi_variant cambi[VMAFGPU__MAX_VARIANTS];
@@ -2385,17 +2394,17 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_vif_next(vmafgpu__range changed, int sc
                                  size >> (scale + 1));
 }
 
-/* Returns the range of wavelet coefficients that change if the samples in `changed` change. There are `size`
+/* Returns the range of wavelet coefficients that change if the samples in `changed` change. `size` is the number of
  * coefficients. */
 VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int size) {
     return vmafgpu__range_within((changed.first - 1) >> 1, (changed.end >> 1) + 1, size);
 }
 
-/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums,
- * then a word that is nonzero if a sample exceeds the bit depth. The smooth changes (see below) follow all records
- * of a batch. */
+/* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums, then
+ * a word that is nonzero if a sample exceeds the bit depth. The changes of the smooth predictions (see below) follow
+ * the last record of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants: the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of the flat noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2443,7 +2452,7 @@ typedef struct vmafgpu__smooth_adm {
 /* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
-    int32_t window; /* 0 if the input is not motion */
+    int32_t window; /* 0 if the input is not a motion column */
     int32_t is_zero, is_blended, unused;
 } vmafgpu__smooth_motion;
 
@@ -2456,14 +2465,15 @@ typedef struct vmafgpu__smooth_input {
 } vmafgpu__smooth_input;
 
 typedef struct vmafgpu__smooth {
-    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* like all members that depend on the base, recomputed for each base */
+    int64_t base[VMAFGPU__SMOOTH_WORDS]; /* sums of the base; recomputed for each base, like all members that depend on
+                                            it */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_count, adm_count, vif_variants, adm_variants;
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t inputs, vectors;
-    double gamma, rho, slope, intercept; /* of the model output */
+    double gamma, rho, slope, intercept; /* parameters of the SVM; rescaling of its output */
     double prediction;                   /* smooth prediction of the base */
 } vmafgpu__smooth;
 
@@ -2491,7 +2501,7 @@ VMAFGPU__FN double vmafgpu__smooth_exp(double x) {
     return sum * VMAFGPU__DOUBLE_OF((uint64_t)((int64_t)k + 1023) << 52);
 }
 
-/* Returns the cube root; NaN for a negative sum, which indicates an overflow. */
+/* Returns the cube root of a sum; NaN if the sum is negative, which indicates an overflow. */
 VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     if (!(x > 0))
         return x < 0 ? VMAFGPU__DOUBLE_OF(0x7ff8000000000000u) : x;
@@ -2508,7 +2518,8 @@ VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. Only motion3 (is_blended) is computed differently. */
+/* Returns a motion column of a live pair after `history` frames. All motion columns except motion3 (is_blended) have
+ * the same formula. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2527,7 +2538,7 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Computes the members that depend on the base from the sums of the base. `history` is the number of frames before a
+/* Computes, from the sums of the base, all members that depend on the base. `history` is the number of frames before a
  * live pair, or -1 for other pairs. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
@@ -2692,8 +2703,8 @@ enum {
     VMAFGPU__SLOPES = 32
 };
 
-/* Returns the factor by which the cube roots of scale k contribute to an ADM column: those of the numerators, or of the
- * impairments if of_aim is set. */
+/* Returns the factor by which the cube roots of scale k contribute to an ADM column. If of_aim is set, these are the
+ * cube roots of the impairments, otherwise those of the numerators. */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
@@ -2783,8 +2794,8 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
 }
 
 /* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
- * samples of the first edit. If the samples are on the device, source is their address, and they are in the format of
- * the caller; otherwise source is NULL. */
+ * packed samples of the first edit. If the caller passed samples on the device, `source` is the address of these
+ * samples, which are in the format of the caller; otherwise `source` is NULL. */
 typedef struct vmafgpu__gpu_edit {
     int32_t x, y, width, height;
     uint64_t place;
@@ -2792,8 +2803,8 @@ typedef struct vmafgpu__gpu_edit {
     int64_t pitch;
 } vmafgpu__gpu_edit;
 
-/* The edits of one launch. Each edit has scratch memory for what it changes: the pictures of VIF scales 1 to 3, and the
- * ADM inputs of scales 1 to 3. */
+/* The edits of one launch. Each edit has scratch memory for the data that it changes: the pictures of VIF scales 1 to
+ * 3, and the inputs of ADM scales 1 to 3. */
 typedef struct vmafgpu__edit_batch {
     const vmafgpu__gpu_edit *edits;
     unsigned char *samples;
@@ -2818,7 +2829,7 @@ enum {
     VMAFGPU__EDIT_VIF_WIDTH = 44,  /* maximum number of columns of a VIF block */
     VMAFGPU__EDIT_VIF_HEIGHT = 40, /* maximum number of rows */
     VMAFGPU__BASE_VIF_WIDTH = 36,
-    VMAFGPU__BASE_VIF_HEIGHT = 32, /* for the base, with more shared memory */
+    VMAFGPU__BASE_VIF_HEIGHT = 32, /* width and height for the base, which uses more shared memory */
     VMAFGPU__EDIT_ADM_THREADS = 64,
     VMAFGPU__EDIT_ADM_LANES = 8, /* minimum number of lanes for an edit, or for a strip of its rows */
     VMAFGPU__EDIT_ADM_WIDTH_0_8 = 28,
@@ -2832,12 +2843,12 @@ enum {
 /* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Shared memory that a warp of ADM needs, like VMAFGPU__ADM_TILE_WORDS, if each tile is processed by the minimum
- * number of lanes. */
+/* Like VMAFGPU__ADM_TILE_WORDS, the number of words of shared memory that an ADM warp needs, but each tile is processed
+ * by the minimum number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* Converts edit samples that are on the device to packed form, and checks them. */
+/* Converts edit samples in device memory to packed form, and checks them. */
 typedef struct vmafgpu__edit_import_launch {
     vmafgpu__edit_batch edits;
     int32_t source_bytes, shift;
@@ -2887,7 +2898,7 @@ typedef struct vmafgpu__edit_change_launch {
     vmafgpu__edit_batch edits;
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
-    const uint16_t *vectors; /* row numbers in the table */
+    const uint16_t *vectors; /* for each support vector, the index of its row in `table` */
 } vmafgpu__edit_change_launch;
 
 VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
@@ -3518,10 +3529,10 @@ enum {
     VMAFGPU__MAX_FEATURES = 24,
     VMAFGPU__MAX_THREADS = 256,
     VMAFGPU__MAX_DISTORTED = 16, /* maximum of config.contexts_per_pass and config.max_candidates */
-    VMAFGPU__MAX_EDIT = 256,     /* config.max_edit_size */
+    VMAFGPU__MAX_EDIT = 256,     /* maximum of config.max_edit_size */
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
-    VMAFGPU__MAX_QUEUE = 8,      /* batches that a GPU may have in flight */
-    VMAFGPU__MAX_UNITS = 16,     /* GPUs of a context */
+    VMAFGPU__MAX_QUEUE = 8,      /* maximum number of batches in flight on a GPU */
+    VMAFGPU__MAX_UNITS = 16,     /* maximum number of GPUs of a context */
     VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
                                                                                          in flight */
     VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
@@ -3556,7 +3567,7 @@ typedef struct vmafgpu__extractor {
     char suffix[VMAFGPU__NAME_SIZE];
     int columns[VMAFGPU__TURNS]; /* index of the first column of each turn, see vmafgpu__column.turn */
     int variant;                 /* index of its variant in the sums of the backend */
-    int needs_chroma;            /* the feature uses chroma, always or because of its options */
+    int needs_chroma;            /* 1 if the feature uses chroma, always or because of its options */
     int values;                  /* index of the first value of a standalone feature */
     int words;                   /* index of its first word in the results of a GPU */
     char word[32];               /* text of an option whose value is not one of the known words; the value in
@@ -3567,8 +3578,8 @@ typedef struct vmafgpu__extractor {
     void *state; /* state of a standalone feature; zeroed at open, kept until close */
     struct {
         uint64_t sum[3], pairs;
-    } whole_clip;                  /* input for its aggregates */
-    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: h and v, d */
+    } whole_clip;                  /* sums from which the aggregates of the feature are computed */
+    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: of h and v, of d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
@@ -3593,16 +3604,18 @@ typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
     int count;                      /* number of distorted frames: 0 or 1; single() accepts more */
-    int skipped;                    /* config.subsample skips the pair: only features with every_pair are computed */
-    const vmafgpu_frame *previous;  /* replaces the previous frame from the history, which does not change */
-    int detached;                   /* the history is neither used nor changed */
+    int skipped;                    /* 1 if config.subsample skips the pair; then only features with every_pair are
+                                       computed */
+    const vmafgpu_frame *previous;  /* if not NULL, used instead of the previous frame in the history; the history does
+                                       not change */
+    int detached;                   /* 1 if the history must be neither used nor changed */
     int64_t position;               /* position of the frame in the clip, seeds included */
-    int history;                    /* frames before this one that the backend has processed, 0..2 */
+    int history;                    /* number of frames before this one that the backend has processed, 0..2 */
     int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
                                        form, with bytes at 8 bits, otherwise words with samples in the low bits */
-    int peer;                       /* frames in memory of another GPU: bit 0 reference, bit 1 distorted, bit 2
-                                       previous */
-    int is_trusted;                 /* the reference was checked already, in any form */
+    int peer;                       /* bit mask of the frames that are in memory of another GPU: bit 0 reference, bit 1
+                                       distorted, bit 2 previous */
+    int is_trusted;                 /* 1 if the reference was checked already, whatever its form */
     vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
 } vmafgpu__job;
 
@@ -3628,7 +3641,8 @@ typedef struct vmafgpu__backend_table {
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
     /* Returns the lent buffers for a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
-    /* Whether submit() would not block, provided that the pairs required by needs() are collected. */
+    /* Whether submit() would return without blocking, provided that the pairs required by needs() have been
+     * collected. */
     int (*is_free)(vmafgpu *v, int64_t position);
     /* Accepts a pair. On failure, returns an error and accepts nothing. */
     vmafgpu_result (*submit)(vmafgpu *v, const vmafgpu__job *job);
@@ -3641,8 +3655,8 @@ typedef struct vmafgpu__backend_table {
     void (*close)(vmafgpu *v);
     /* The last kind of memory, in the order of vmafgpu_memory, that maps may use. All earlier kinds are allowed too. */
     vmafgpu_memory map_memory;
-    /* Returns the number of positions whose frames are no longer used. If NULL, this applies to all submitted
-     * positions. */
+    /* Returns the number of positions whose frames are no longer used. If NULL, the frames of all submitted positions
+     * are no longer used. */
     int64_t (*released)(const vmafgpu *v);
     /* Waits until the frames of all collected pairs are released. */
     void (*finalise)(vmafgpu *v);
@@ -3652,7 +3666,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
     /* Whether an address is in a lent buffer that is not part of v->lending.memory. */
     int (*owns)(const vmafgpu *v, const void *address);
-    /* Checks everything except the pitch of a frame in device memory. If NULL, such frames are refused. */
+    /* Checks a frame in device memory, except for its pitch. If NULL, frames in device memory are refused. */
     vmafgpu_result (*check_device_frame)(vmafgpu *v, const char *function, const char *which,
                                          const vmafgpu_frame *frame);
     /* Returns the device that will process the next pair, or -1. */
@@ -3660,7 +3674,7 @@ typedef struct vmafgpu__backend_table {
     /* Whether a GPU is being opened in the background. Like describe(), this function may be called after a
      * failed open. */
     int (*is_opening)(const vmafgpu *v);
-    /* Whether the device has failed; v->note contains the reason. */
+    /* Whether the device has failed. If so, v->note contains the reason. */
     int (*has_failed)(const vmafgpu *v);
     void (*describe)(const vmafgpu *v, vmafgpu__description *description);
 } vmafgpu__backend_table;
@@ -3702,10 +3716,10 @@ typedef struct vmafgpu__totals {
     double sum, inverse_sum, min, max;
 } vmafgpu__totals;
 
-/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each submit takes
- * back the oldest lent pair. */
+/* Buffers of the library that the caller may fill. The lent pairs are used for the next positions. Each call of
+ * submit() takes back the oldest lent pair. */
 typedef struct vmafgpu__lending {
-    const unsigned char *memory; /* memory that contains all of them; NULL if none was ever lent */
+    const unsigned char *memory; /* memory that contains all lent buffers; NULL if none was ever lent */
     size_t size;
     int count; /* number of pairs lent */
 } vmafgpu__lending;
@@ -3720,7 +3734,7 @@ struct vmafgpu {
     int is_delivering;     /* 1 while config.on_score is being called */
     int readers;           /* number of nested calls from config.on_score */
     size_t memory;
-    int lacks_memory; /* an allocation has failed */
+    int lacks_memory; /* 1 if an allocation has failed */
     char error[VMAFGPU__ERROR_SIZE];
     char subject[48];                  /* prefix of messages, for example "frame 7" */
     char note[VMAFGPU__ERROR_SIZE];    /* why no GPU is used */
@@ -3737,7 +3751,7 @@ struct vmafgpu {
     double *model_scratch;
     int seed_count;
     int value_count;      /* number of values of standalone features per pair */
-    int wants_every_pair; /* 1 if even pairs that config.subsample skips are computed */
+    int wants_every_pair; /* 1 if a feature is computed even for pairs that config.subsample skips */
 
     vmafgpu__plan plan;
     const vmafgpu__maths *maths;
@@ -3762,7 +3776,7 @@ struct vmafgpu {
     int64_t pushed;                 /* number of pairs pushed */
     int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
     vmafgpu__lending lending;
-    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if detached */
+    int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if the pair is detached */
     int64_t tailed;  /* number of frames after the last pair */
     int flushed;
     int64_t collected;       /* number of frames whose sums or failure were collected */
@@ -3773,7 +3787,7 @@ struct vmafgpu {
                                           the reason */
     vmafgpu_result first_failed_result;
     char first_failure[VMAFGPU__ERROR_SIZE];
-    int64_t emitted;                     /* number of seeds and pairs whose columns are all known */
+    int64_t emitted;                     /* number of seeds and pairs whose columns have all been computed */
     int64_t delivered;                   /* number of rows that next() has returned */
     double *chunks[VMAFGPU__MAX_CHUNKS]; /* if discard_scores is set, only the first chunk is used, as a ring */
     uint64_t *tags;                      /* ring of tag_count tags, one for each pushed pair whose row is not
@@ -3853,8 +3867,9 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or, if `base` is NULL, computes its size only. Sizes have 64 bits until memory is
- * allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, only computes the size of the allocation. Sizes have 64
+ * bits until memory is allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take()
+ * refuses them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -3878,7 +3893,7 @@ static VMAFGPU__UNUSED void *vmafgpu__carve_line(vmafgpu__carver *c, size_t coun
     return line ? line + margin * element : NULL;
 }
 
-/* The message of a failure that has no context, one per thread. */
+/* The message of the latest failure that belongs to no context. Each thread has its own message. */
 #if defined(_MSC_VER)
 #define VMAFGPU__THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__) || defined(__clang__)
@@ -3915,7 +3930,8 @@ static vmafgpu_result vmafgpu__refuse(vmafgpu_result result, const char *format,
     return result;
 }
 
-/* The part of the allocation of a parsed model that contains its reference count, its address, and its allocator. */
+/* Bookkeeping of a parsed model, stored in the same allocation: its reference count, the address to free, and its
+ * allocator. */
 typedef struct vmafgpu__keeper {
     int users;
     void *start;
@@ -4063,7 +4079,7 @@ static const char *vmafgpu__copy_number(const char *begin, const char *end, char
     return at;
 }
 
-/* Copies the token, using the decimal point of the current locale, which may have several bytes. */
+/* Copies the token and replaces '.' by the decimal point of the current locale, which may have several bytes. */
 static void vmafgpu__localise(const char *token, char *out, size_t size) {
     char half[32];
     size_t point_size, used = 0;
@@ -4220,8 +4236,8 @@ static vmafgpu__plane vmafgpu__carve_plane(vmafgpu__carver *c, int w, int h) {
 
 /* ---- geometry ---- */
 
-/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. It is
- * omitted, as in libvmaf. */
+/* Returns the chroma width. In frames of odd size, the last chroma column or row is half outside the frame. This column
+ * or row is omitted, as in libvmaf. */
 static int vmafgpu__chroma_width(const vmafgpu_config *c) {
     return c->chroma == VMAFGPU_CHROMA_444 ? c->width : c->width >> 1;
 }
@@ -4381,7 +4397,7 @@ static uint32_t vmafgpu__import_samples(const vmafgpu_config *c, int packed, con
         memcpy(row, source, (size_t)w);
         return 0;
     }
-    const int at = shift ? 1 : 0; /* index of the byte in a word that contains the sample */
+    const int at = shift ? 1 : 0; /* the byte of each word that contains the sample */
     for (int x = 0; x < w; x++) {
         illegal |= source[2 * x + 1 - at];
         bytes[x] = source[2 * x + at];
@@ -4393,7 +4409,7 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are set to 0 and not read, because their memory may not
+/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are not read but set to 0, because their memory may not
  * belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
@@ -4570,7 +4586,7 @@ static const char *vmafgpu__json_string(vmafgpu__json *json, const char *begin) 
     return at < json->end ? at + 1 : vmafgpu__json_fail(json, begin, "string has no closing quote");
 }
 
-/* Decodes one character of a checked string to 1 to 4 bytes of UTF-8, and returns their number. At the closing quote,
+/* Decodes one character of a checked string into UTF-8 and returns the number of bytes, 1 to 4. At the closing quote,
  * returns 0 and does not advance. */
 static int vmafgpu__json_char(const vmafgpu__json *json, const char **at, char out[4]) {
     unsigned long character = 0;
@@ -4853,7 +4869,7 @@ static int vmafgpu__pool_row(vmafgpu__pool *pool, const double *row) {
     return pool->count++;
 }
 
-/* Allocates the rows of a pool that has only counted so far. */
+/* Allocates the rows of a pool that has only counted vectors so far. */
 static int vmafgpu__pool_open(vmafgpu__pool *pool, const vmafgpu_allocator *allocator) {
     size_t rows_size;
 
@@ -4879,7 +4895,7 @@ static int vmafgpu__put_string(vmafgpu__builder *b, const char *string, const ch
     int size;
 
     while ((size = vmafgpu__json_char(&b->json, &at, bytes)) > 0) {
-        if (strchr(forbidden, bytes[0]) != NULL) { /* also finds a zero byte: the terminator */
+        if (strchr(forbidden, bytes[0]) != NULL) { /* also true for a zero byte, which matches the terminator */
             vmafgpu__json_fail(&b->json, at, "key '%s' contains a character that is not allowed", key);
             return 0;
         }
@@ -5083,7 +5099,8 @@ static int vmafgpu__read_knots(vmafgpu__builder *b, const char *at, vmafgpu_svm 
     return list.at != NULL;
 }
 
-/* List the keys of an object once, to define both the indices of their values and their names. */
+/* The keys of an object are listed once. These macros expand the list to the indices of the values, and to the names of
+ * the keys. */
 #define VMAFGPU__KEY_ID(id, key)   id,
 #define VMAFGPU__KEY_NAME(id, key) key,
 
@@ -5118,7 +5135,7 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
         if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
             return 0;
     }
-    for (i = 0; i < 2; i++) { /* in model files of libvmaf these two are strings, unlike "enabled" */
+    for (i = 0; i < 2; i++) { /* in libvmaf model files, these two are strings, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
 
         if (value != NULL && *value != '"') {
@@ -5252,7 +5269,8 @@ static const char *vmafgpu__read_svm_header(vmafgpu__json *json, const char *at,
     return at;
 }
 
-/* Reads a line "coefficient index:value index:value ...". Indices must ascend from 1 on; omitted values are 0. */
+/* Reads a line "coefficient index:value index:value ...". Indices must be at least 1 and in ascending order; omitted
+ * values are 0. */
 static int vmafgpu__read_vector(vmafgpu__builder *b, const char **at, const vmafgpu_svm *svm, int number,
                                 double *coefficient, double *row) {
     char word[VMAFGPU__TOKEN];
@@ -5422,7 +5440,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
         !vmafgpu__read_svm(b, values[VMAFGPU__KEY_SVM], svm)) {
         return 0;
     }
-    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* only available in the last pass */
+    fault = b->arena.base == NULL ? NULL : vmafgpu__figures_fault(svm); /* the parameters exist only in the last pass */
     if (fault != NULL)
         vmafgpu__json_fail(json, at, "%s", fault);
     return fault == NULL;
@@ -5559,8 +5577,8 @@ static vmafgpu_result vmafgpu__build_all(vmafgpu__builder *b, const vmafgpu_allo
         vmafgpu__message(b->json.error, b->json.error_size, "model '%.80s': out of memory", b->json.name);
         return VMAFGPU_ERROR_MEMORY;
     }
-    (void)vmafgpu__build(b); /* succeeds like the earlier passes, except that it also checks chroma features and
-                                parameters */
+    (void)vmafgpu__build(b); /* the earlier passes succeeded, so only the checks of chroma features and parameters can
+                                fail */
     return b->json.result;
 }
 
@@ -5636,7 +5654,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char
 /* ================================================================================================
  * >>models                                       built-in models and prediction
  * ================================================================================================
- * Operations are in the same order as in libvmaf, so that predictions are equal to the last bit. */
+ * Operations are in the same order as in libvmaf, so that predictions are bit-identical to those of libvmaf. */
 
 #ifndef VMAFGPU_NO_MODELS
 
@@ -5741,8 +5759,8 @@ static void vmafgpu__model_output_name(const vmafgpu_model *m, int output, const
         vmafgpu__message(out, size, "%s", "");
 }
 
-/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch: inputs, and raw scores of the parts of
- * a collection. */
+/* Returns the number of doubles that vmafgpu__model_predict() needs as scratch memory, for the inputs and for the raw
+ * scores of the parts of a collection. */
 static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     int i, most = 0;
 
@@ -5863,7 +5881,7 @@ static double vmafgpu__svm_finish(const vmafgpu_svm *svm, int disable_clip, vmaf
     return score;
 }
 
-/* Returns a percentile of sorted scores. Between ranks, it is interpolated linearly. */
+/* Returns a percentile of sorted scores. A percentile between two ranks is interpolated linearly. */
 static double vmafgpu__sorted_percentile(const double *scores, int count, double percent) {
     double rank = percent * (double)(count - 1) / 100.;
     int low = (int)floor(rank), high = (int)ceil(rank);
@@ -5920,8 +5938,8 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, const vmafgpu__maths 
  * >>features                                     extractors: options, columns, names
  * ================================================================================================
  * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
- * backends, plain C code that computes these sums, and their conversion to columns. This conversion uses the same
- * floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
+ * backends, plain C code that computes these sums, and code that converts them to columns. This conversion uses the
+ * same floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
  * result. The list of features is only in >>table.
  */
 typedef enum vmafgpu__option_type {
@@ -5991,8 +6009,8 @@ typedef struct vmafgpu__cpu_functions {
 /* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
  * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For features in pieces: return the bytes of scratch memory per thread, and per workspace, if up to `together`
-     * distorted pictures are processed together. */
+    /* For features in pieces: return the number of bytes of scratch memory per thread, and per workspace, if up to
+     * `together` distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
     /* Adds the sums of another thread to those in `to`. */
@@ -6011,9 +6029,9 @@ typedef struct vmafgpu__cpu_feature {
 typedef struct vmafgpu__pair_view {
     const vmafgpu_frame *frame[2]; /* reference, distorted; if distorted is NULL, only the reference is stored in
                                       `state` */
-    vmafgpu__view luma[2];         /* luma in packed form, which the luma of `frame` may not have; see
+    vmafgpu__view luma[2];         /* luma in packed form; the luma of `frame` may have another form, see
                                       vmafgpu__pair_view_row() */
-    const vmafgpu_frame *previous; /* for a detached pair: the reference before this one, or NULL */
+    const vmafgpu_frame *previous; /* if the pair is detached, the reference of the previous pair, or NULL */
     int64_t position;              /* position in the clip, seeds included */
     int history;                   /* number of frames directly before this one that `state` contains, at most 2 */
     int detached;                  /* 1 if `state` must not change */
@@ -6349,7 +6367,7 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
 }
 
 /* Whether any feature is also computed for references without a distorted frame. If `chroma` is set, only features that
- * use chroma count. */
+ * use chroma are considered. */
 static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -6388,14 +6406,14 @@ static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *li
 /* ================================================================================================
  * >>gpu features                                 launches and memory of features
  * ================================================================================================
- * This section defines the functions through which >>gpu runs a feature, and launches that several features share.
- * Nothing in it depends on a driver.
+ * This section defines the functions through which >>gpu runs a feature, and the launches that several features share.
+ * Nothing in this section depends on a driver.
  */
 enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a feature in one context */
-enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed limit for a block if the driver does not report one */
+enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed maximum per block if the driver reports none */
 enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs, MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
+/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs; MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -6403,7 +6421,7 @@ typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORMS
 } vmafgpu__kernel_form;
 
-/* For each form, a kernel that exists only in images of this form. */
+/* For each form, the name of a kernel that exists only in images of this form. */
 static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_plain_3_f64",
     "vmafgpu_vif_matrix_3_f64",
@@ -6416,7 +6434,8 @@ static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
 
-/* Threads and shared memory of a block. If a block needs more than 48 KB, this must be requested from the driver. */
+/* Threads and shared memory of a block. If a block needs more than 48 KB of shared memory, the amount must be requested
+ * from the driver. */
 typedef struct vmafgpu__block {
     uint32_t threads, shared;
 } vmafgpu__block;
@@ -6454,8 +6473,8 @@ struct vmafgpu__work {
     unsigned char *scratch;            /* scratch memory of the first pair */
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
-    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: number of work items that warps have claimed */
-    int is_checked;    /* 0 if all luma samples are known to be legal */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: numbers of work items that warps have claimed */
+    int is_checked;    /* 1 if luma samples must be checked, 0 if all of them are known to be legal */
     double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
     uint32_t again;              /* bit mask of the one pair to recompute; 0 when all pairs are computed for the
@@ -6473,24 +6492,25 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
 
 /* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* number of 64-bit results per pair, initially zero: sums as integers or doubles */
+    int words; /* number of 64-bit results per pair; the results are sums, as integers or doubles, and initially zero */
     /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
      * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
-    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the bytes of scratch memory per
-                                                                           pair, which extractors share; may be NULL */
+    uint64_t (*scratch)(const vmafgpu *v, const vmafgpu__extractor *e); /* returns the number of bytes of scratch memory
+                                                                           per pair, which extractors share; may be
+                                                                           NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to what the kernels
-     * expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
+    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to the values that the
+     * kernels expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
     const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* The stream for batches, and the stream for live pairs, which do not share the device with other pairs. The other
-     * streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the sequence of ADM
-     * kernels is shorter than that of VIF kernels. */
+    /* The numbers of the streams for batches [0] and for live pairs [1], which do not share the device with other
+     * pairs. The other streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the
+     * sequence of ADM kernels is shorter than that of VIF kernels. */
     int stream[2];
     int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
@@ -6500,10 +6520,10 @@ typedef struct vmafgpu__gpu_feature {
      * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
      * kernels. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
-    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the bytes per pair; may
-                                                                                     be NULL */
-    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the bytes; `out` may be
-                                                                                     NULL */
+    uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the number of bytes per
+                                                                                     pair; may be NULL */
+    size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the number of bytes; `out`
+                                                                                     may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
     /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
@@ -6584,7 +6604,8 @@ static VMAFGPU__UNUSED uint64_t vmafgpu__place_plane(uint64_t *size, int32_t pit
     return vmafgpu__place(size, (uint64_t)pitch * (uint64_t)rows * sizeof(float));
 }
 
-enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS }; /* after all others */
+/* The chain kernels are numbered after all other kernels of the feature. */
+enum { VMAFGPU__CHAIN_ROWS_KERNEL, VMAFGPU__CHAIN_SUMS_KERNEL, VMAFGPU__CHAIN_KERNELS };
 
 static VMAFGPU__UNUSED const char *vmafgpu__chain_kernel(int kernel) {
     return kernel == VMAFGPU__CHAIN_ROWS_KERNEL   ? "vmafgpu_float_rows"
@@ -6710,7 +6731,8 @@ static void vmafgpu__signal_wait(vmafgpu__signal *s, vmafgpu__lock *l) {
                               0xffffffffu /* INFINITE */, 0);
 }
 
-/* Starts a thread. Uses _beginthreadex(), because the C library initialises some state for each thread. */
+/* Starts a thread. Uses _beginthreadex(), because this function also initialises the state of the C library for the new
+ * thread. */
 static int vmafgpu__thread_start(vmafgpu__thread *t, unsigned(__stdcall *run)(void *), void *arg) {
     const uintptr_t handle = _beginthreadex(NULL, 0, run, arg, 0, NULL);
     memcpy(t, &handle, sizeof *t);
@@ -6788,7 +6810,7 @@ static void vmafgpu__atomic_set(int *value, int to) {
 static int vmafgpu__atomic_add(int *value, int n) {
     return (int)_InterlockedExchangeAdd((volatile long *)value, n);
 }
-/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
+/* Sets the value to `to` if it is `from`. Returns 1 if it was set, otherwise 0. */
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
@@ -6819,7 +6841,7 @@ static inline void vmafgpu__atomic_set(int *value, int to) {
 static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
     return __atomic_fetch_add(value, n, __ATOMIC_ACQ_REL);
 }
-/* Changes the value from `from` to `to`, if it is `from`. Returns whether it was. */
+/* Sets the value to `to` if it is `from`. Returns 1 if it was set, otherwise 0. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -6850,19 +6872,20 @@ static inline void vmafgpu__look_again(int looks) {
 struct vmafgpu__threads {
     vmafgpu__lock lock;
     vmafgpu__signal wake, idle;
-    int sleepers, is_waiting; /* under the lock: number of threads that sleep; 1 if the caller sleeps */
+    int sleepers, is_waiting; /* protected by the lock: number of sleeping threads; 1 if the caller sleeps */
     vmafgpu__task *task;
     void *arg;
     int count;         /* number of parts of a task */
-    int next, running; /* number of parts assigned, and of parts unfinished; atomic, like all members below */
+    int next, running; /* number of assigned parts, number of unfinished parts; atomic, like all members below */
     int round;         /* incremented for each task */
     int quit;
     int started;
     vmafgpu__thread ids[VMAFGPU__MAX_THREADS];
 };
 
-/* Processes parts of the current task until all of them are assigned. A thread that is late may already process parts
- * of the next task. This is safe, because a task is stored completely before its first part is assigned. */
+/* Processes parts of the current task until all of them are assigned. A thread that arrives late may find the next task
+ * here and process parts of that one instead. This is safe, because a task is stored completely before its first part
+ * is assigned. */
 static void vmafgpu__threads_work(vmafgpu__threads *t) {
     for (;;) {
         const int index = vmafgpu__atomic_add(&t->next, 1);
@@ -6899,7 +6922,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__threads_main(void *arg) {
     }
 }
 
-/* Makes the threads check whether there is a new task, or `quit` is set. */
+/* Makes the threads check whether there is a new task, and whether `quit` is set. */
 static void vmafgpu__threads_call(vmafgpu__threads *t) {
     vmafgpu__lock_take(&t->lock);
     vmafgpu__atomic_set(&t->round, (int)((unsigned)t->round + 1));
@@ -6942,7 +6965,7 @@ static void vmafgpu__threads_close(vmafgpu *v) {
     v->threads = NULL;
 }
 
-/* Starts the threads of a context: one less than `useful`, because the calling thread works too. Starts no threads if
+/* Starts the threads of a context: one fewer than `useful`, because the calling thread works too. Starts no threads if
  * they exist already, or if config.parallel_for is set. If the system provides fewer threads, those that started
  * process all parts. */
 static vmafgpu_result vmafgpu__threads_open(vmafgpu *v, int useful) {
@@ -7224,7 +7247,7 @@ VMAFGPU__COLD_END
  * >>chains                                       division of a frame among threads
  * ================================================================================================
  * A frame pair is processed in pieces. A piece is a strip of rows of one feature at one scale. It stores a few lines of
- * intermediate results, but never planes of them. The pieces of a feature at a scale form a chain, which is processed
+ * intermediate results, but never whole planes. The pieces of a feature at a scale form a chain, which is processed
  * from top to bottom. A free thread searches the chains in a fixed order and takes the first piece whose input is
  * complete. Threads never wait for a whole scale, only for the last pieces of the frame. At scale 0 no chain gets far
  * ahead of the others, so that rows are still in the cache when the next feature reads them.
@@ -7234,13 +7257,13 @@ VMAFGPU__COLD_END
  */
 enum {
     VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads its neighbours; half of the
-                                      rows per thread if that is less */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads rows of its neighbours; if half
+                                      of the rows per thread is less, that is the minimum */
     VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
 
-/* The input of a piece that consists of units first..end-1. The input consists of these units of another chain:
+/* The input of a piece. If the piece has units first..end-1, the input consists of units of another chain:
  * first * times - above .. end * times + below - 1. */
 typedef struct vmafgpu__chain_input {
     int chain, times, above, below;
@@ -7263,7 +7286,7 @@ typedef struct vmafgpu__chain_kind {
 typedef struct vmafgpu__chain {
     int rows;   /* number of rows of the picture or band */
     int count;  /* number of pieces */
-    int *first; /* first unit of each piece, followed by the number of units */
+    int *first; /* first unit of each piece, followed by the total number of units */
     int *done;  /* 1 for each completed piece; atomic */
     int limit;  /* number of pieces to process in this frame: all of them or 0 */
     int next;   /* index of the first unclaimed piece; atomic */
@@ -7450,8 +7473,8 @@ struct vmafgpu__cpu {
     vmafgpu__chains chains;
     vmafgpu__cpu *candidate_slots;                                  /* [config.max_candidates - 1], with only some
                                                                        members set */
-    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes that RGB frames are
-                                                                       converted to */
+    vmafgpu__lent_layout conversion_layout;                         /* layout of the planes to which RGB frames are
+                                                                       converted */
     unsigned char *conversion_buffers[VMAFGPU__CONVERSION_BUFFERS]; /* reference, previous reference, distorted
                                                                        frames */
 
@@ -7463,7 +7486,7 @@ struct vmafgpu__cpu {
                                                       context is the first; the others are other contexts, or
                                                       elements of candidate_slots */
     int member_count;
-    int is_prepared;     /* 1 if the sums of the next pair are computed already */
+    int is_prepared;     /* 1 if the sums of the next pair have already been computed */
     int keeps_reference; /* 1 if the chains store the reference of this frame */
 };
 
@@ -7477,8 +7500,8 @@ struct vmafgpu__cpu {
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
  * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
- * The CPU backend converts them into its own buffers. A GPU converts them into the planes that frames in the format of
- * the config are copied to.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes to which frames in the format
+ * of the config are copied.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -7501,9 +7524,9 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  *
  * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
  * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
- * units. (It must not be below, because values that end in one half would be rounded down.) The exact value is a
- * multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This condition holds
- * for all codes of 8 and 10 bits. */
+ * units. (It must not be below the exact value, because values that end in one half would then be rounded down.) The
+ * exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This
+ * condition holds for all codes of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -7550,7 +7573,7 @@ VMAFGPU__FN uint32_t vmafgpu__half_index(uint32_t half) {
 
 /* RGB frames of the same format that are uploaded with a batch. In the luma kernel, a thread computes PIXELS_AT_ONCE
  * neighbouring pixels in each of PIXELS_ROWS rows. In the chroma kernel, a thread computes one sample of both planes.
- * Block z processes item z. */
+ * The z index of a block selects the item. */
 typedef struct vmafgpu__pixels_launch {
     vmafgpu__colour_plane plane[3];
     vmafgpu__luma_parts parts;
@@ -7706,8 +7729,8 @@ typedef struct vmafgpu__chroma_job {
 typedef struct vmafgpu__pixels_functions {
     /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
-    /* Computes a row of w samples of both chroma planes. `rows` are rows of pixels: the one before the first row of the
-     * sample, the first row, and the one after it. */
+    /* Computes a row of w samples of both chroma planes. `rows` contains three rows of pixels: the one before the first
+     * row of the sample, the first row, and the one after it. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
@@ -7758,7 +7781,7 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of a plane that is written. Stores the distance between samples in *step. */
+/* Returns the address of row y of an output plane. Stores the distance between samples in *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -7782,8 +7805,8 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples, starting with sample x. Sums over up to three rows, then over up to three
- * columns. */
+/* Computes `count` chroma samples, starting with sample x. Adds up to three rows, then up to three columns, with the
+ * weights of the filter. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
@@ -7947,8 +7970,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__pixels_luma(const vmafgpu__pixels_digits *d,
     return vmafgpu__pixels_sample(d, 3, vmafgpu__pixels_rb(d, all), vmafgpu__pixels_g(d, all));
 }
 
-/* Converts pixels as long as they fill whole vectors of output bytes. Returns how many of the `count` pixels are
- * converted. */
+/* Converts as many pixels as fill whole vectors of output bytes. Returns the number of converted pixels, which may be
+ * less than `count`. */
 VMAFGPU__INLINE int vmafgpu__pixels_words(const vmafgpu__luma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *words, int count, uint8_t *out) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -7989,8 +8012,8 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 
 /* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
-/* Sums over the rows, one per pixel, in the form described above. The first entry belongs to the pixel before the first
- * sample. After it, there are two pixels per chroma sample. */
+/* Layout of the sums over the rows: one sum per pixel, in the form described above. The first entry belongs to the
+ * pixel before the first sample. After it, there are two pixels per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -8057,7 +8080,8 @@ VMAFGPU__INLINE void vmafgpu__chroma_samples(const vmafgpu__chroma_job *job, con
         samples[i] = vmafgpu__v_min_u32(vmafgpu__pixels_sample(d, 4, rb[i], g[i]), most);
 }
 
-/* Stores samples as words or bytes. If v is NULL, they belong to one plane; otherwise u and v are interleaved. */
+/* Stores samples as words or bytes. If v is NULL, all samples belong to one plane; otherwise the samples of u and v are
+ * interleaved. */
 VMAFGPU__INLINE void vmafgpu__chroma_put(const vmafgpu__chroma_job *job, const vmafgpu__v *u, const vmafgpu__v *v,
                                          uint8_t *out) {
     vmafgpu__v half[2];
@@ -8131,9 +8155,9 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
 /* ================================================================================================
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
- * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps add up to
- * 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the chapter on
- * motion, in addition to general helpers.
+ * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps of each
+ * filter add up to 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the
+ * chapter on motion, in addition to general helpers.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -8283,7 +8307,7 @@ typedef enum vmafgpu__vif_16 {
 typedef struct vmafgpu__vif_gain {
     double limit;
     int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
-    int32_t shift; /* 2^shift * s1 is below limit * s1; 31 if the limit is 1 */
+    int32_t shift; /* the largest shift for which 2^shift is below the limit; 31 if the limit is 1 */
     uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
 
@@ -8298,15 +8322,16 @@ typedef struct vmafgpu__vif_launch {
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL: no
-                              check */
+    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL if
+                              samples need no check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
     int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
     int32_t mean_half, square_half;   /* rounding constants of these shifts */
     int32_t square_factor;            /* 2^(16 - square_shift) */
     int32_t scale;
-    int32_t variant, first; /* the first variant also computes the sums that all variants share, and the next scale */
+    int32_t variant, first; /* `first`: 1 for the first variant, whose launch also computes the sums that all variants
+                               share, and the next scale */
     int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
 } vmafgpu__vif_launch;
@@ -8442,8 +8467,8 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 }
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
-/* Returns the bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten pairs of
- * rows of each picture, 16-bit lines for four rows, means, and variances. */
+/* Returns the number of bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten
+ * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
@@ -8803,22 +8828,24 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
 
 /* A strip of columns is processed from top to bottom, four rows at a time. Rows are stored in pairs, because the
- * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, the odd lanes samples of the
- * lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to row. Squares are
- * recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
+ * instructions add pairs of products: the even 16-bit lanes hold samples of the upper row, and the odd lanes hold
+ * samples of the lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to
+ * row. Squares are recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
  * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
  * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
  * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
- * Factors are signed, so 16-bit values are stored minus 32768. Since the taps add up to 2^16, this makes the sum of
- * products too small by 2^31. Values of more than 16 bits are summed in halves:
+ * The instructions multiply signed words, so 32768 is subtracted from 16-bit values before they are stored. Since the
+ * taps add up to 2^16, this makes the sum of products too small by 2^31. Values of more than 16 bits are summed in
+ * halves:
  * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
  * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
  * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
-/* The taps of a scale as pairs, in two versions: for a window that starts on an even row or column, and for one that
- * starts on an odd one. In a larger window, `first` is the number of pairs before these. */
+/* The taps of a scale as pairs, in two versions: for windows that start on an even row or column, and for windows that
+ * start on an odd row or column. If the taps are used in a larger window, `first` is the number of pairs in that window
+ * before the first pair of taps. */
 typedef struct vmafgpu__vif_taps_of {
     int first, pairs;
     vmafgpu__v pair[9][2];
@@ -8826,16 +8853,16 @@ typedef struct vmafgpu__vif_taps_of {
 
 enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
-/* A scale uses two filters: its own, and that of the next scale. The windows of both fit a window of `reach`. SLOTS is
- * the number of pairs in the window of four rows or columns. Along rows, the reach is raised to 2 if it is less, so
- * that windows start with a whole pair. */
+/* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window that
+ * extends by `reach` on either side. SLOTS is the number of pairs in the window of four rows or columns. Along rows,
+ * the reach is raised to 2 if it is less, so that windows start with a whole pair. */
 #define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
 /* ODD is the distance, in elements, from the even-numbered pairs of a line to the odd-numbered pairs. It is a multiple
- * of 32. PLACE is the index in a line of column x, counted from the first column of the line. */
+ * of 32. PLACE is the index of column x in a line, where x is counted from the first column of the line. */
 #define VMAFGPU__VIF_ODD(widest)   (((widest) + VMAFGPU__VIF_FILL) / 2 + 2 * VMAFGPU__VIF_MARGIN)
 #define VMAFGPU__VIF_PLACE(odd, x) (((x) >> 1 & 1) * (odd) + ((x) >> 2) * 2 + ((x) & 1))
 
@@ -8845,8 +8872,9 @@ typedef struct vmafgpu__vif_strip {
     int blocks;        /* number of 16-bit registers for these columns; even-numbered registers hold the
                           even-numbered pairs */
     int x, end;        /* the columns that belong to the strip */
-    /* line: per row, from column `left` on: mean of the reference; high and low halves of its squares; the same three
-     * for the distorted image; halves of the products. next_line: two rows of the next scale of both images. */
+    /* line: for each of the four rows, eight lines that start at column `left`. They contain the mean of the reference,
+     * the high and low halves of its squares, the same three values for the distorted image, and the halves of the
+     * products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
     /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
@@ -8856,15 +8884,15 @@ typedef struct vmafgpu__vif_strip {
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
     vmafgpu__vif_taps_of down, along, next_down, next_along;
-    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets in a line of the pairs of a window */
+    ptrdiff_t along_at[10], next_along_at[10]; /* byte offsets of the pairs of a window within a line */
 } vmafgpu__vif_strip;
 
 /* Sums over many samples, one per lane. Each logarithm adds less than 2^15. */
 typedef struct vmafgpu__vif_totals {
     /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE once per register of samples, whose
-                                  number is `registers`; equal for all distorted images, like `logs` */
+    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE `registers` times, once per register
+                                  of samples; equal for all distorted images, like `logs` */
     vmafgpu__v noise[2];       /* [0] sums 64-bit lanes that contain two 32-bit values, [1] sums the upper values
                                   alone */
     unsigned logs, registers;
@@ -8885,15 +8913,15 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument in a way that the compiler does not recognise. Otherwise compilers would keep the taps in
- * registers that the sums need. */
+/* Returns its argument, but prevents the compiler from knowing that the two are equal. Otherwise compilers would keep
+ * the taps in registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
 }
 
-/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops over
- * the pairs of a window, without the first and the last pair, are unrolled. For the other scales `most` is 0 and the
+/* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops, which
+ * process all pairs of a window except the first and the last, are unrolled. For the other scales `most` is 0 and the
  * loops are not unrolled. */
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
@@ -8929,8 +8957,8 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* In the window of four rows or columns, the first pair is needed only by the first two, and the last pair only by
- * the last two. */
+/* The place of a pair in the window of four rows or columns. Only the first two rows or columns need the first pair,
+ * and only the last two need the last pair. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
 /* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
@@ -8969,8 +8997,8 @@ VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, con
     return (const char *)image->row + (at < 0 ? 0 : at) * image->pitch + ((ptrdiff_t)s->left << wide);
 }
 
-/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then
- * both for the odd-numbered pairs. */
+/* Stores two rows as pairs, in this order: the first columns of the even-numbered pairs, their second columns, then the
+ * first and the second columns of the odd-numbered pairs. */
 VMAFGPU__INLINE void vmafgpu__vif_take_of(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image, int wide,
                                           int y, char *to) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
@@ -9068,7 +9096,7 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
 
 /* If `means` is set, computes the means of four rows of an image and writes them to line `line` of each row. Unless
  * `next_line` is NULL, also computes two rows of the image of the next scale. `at` contains the offsets of the pairs in
- * the window. `ahead` are the four rows that will be read next; they are prefetched in small steps. */
+ * the window. `ahead` contains the four rows that will be read next; they are prefetched in small steps. */
 VMAFGPU__INLINE void vmafgpu__vif_means_at(const vmafgpu__vif_strip *s, const char *from, const ptrdiff_t *at,
                                            int means, int line, uint16_t *const *next_line, const char *const *ahead,
                                            int most) {
@@ -9188,10 +9216,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
         VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_products_of, s, from, other, 0, 1, at, line);
 }
 
-/* Mirrors lines at the borders of the image that the strip touches. Always writes eight columns, whatever the reach. A
- * pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
- * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image,
- * are swapped. */
+/* Mirrors lines at those borders of the image that the strip touches. Always writes eight columns, whatever the reach.
+ * A pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
+ * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image, are
+ * swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -9271,8 +9299,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 
 /* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of up to five lines at a time; fewer if there are few registers. Many independent sums hide the latency
- * of multiplications. */
+/* Weighted sums of up to five lines at a time, or of fewer lines if there are few registers. Many independent sums hide
+ * the latency of multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -9360,10 +9388,11 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
 /* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
  * vmafgpu__log2_2048(). The range of the significand, 1 to 2, is divided into 8 or 32 parts. The significand is
  * multiplied by a factor that brings it close to 1. The factor is roughly the reciprocal of the middle of the part,
- * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is a short polynomial. It is
- * rounded to an integer by adding it to a number of at least 1.5 * 2^23. For all 32768 significands, a test has
- * confirmed that the results equal those of the table. The upper bits of the float contain the exponent and the index
- * of the part. They contribute LOG_PART per part, which is added when the sums are finished. */
+ * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is computed with a short
+ * polynomial. The value of the polynomial is rounded to an integer by adding it to a number of at least 1.5 * 2^23. The
+ * results have been compared with those of the table for all 32768 significands and are equal. The upper bits of the
+ * float contain the exponent and the index of the part. They contribute LOG_PART per part, which is added when the sums
+ * are finished. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
@@ -9857,9 +9886,9 @@ static int vmafgpu__vif_tap_or_0(int scale, int i) {
     return i >= 0 && i <= 2 * vmafgpu__vif_reach(scale) ? vmafgpu__vif_taps[scale][i] : 0;
 }
 
-/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 before the first output. Row r
- * computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits of
- * the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
+/* Matrices of the matrix form. Each computes 16 outputs from 32 inputs, which start 8 samples before the first output.
+ * Row r computes output r. The next scale keeps every second output, 8 in all. There are three matrices: the low digits
+ * of the taps, the high digits of the taps, and the taps of the next scale (high digits in rows 0..7, low digits in
  * rows 8..15). */
 static int vmafgpu__vif_low(int scale, int row, int k) {
     return vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale)) & 255;
@@ -9940,7 +9969,7 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes one byte per logarithm: the difference between the logarithm and what the kernels compute for it. Uses
+/* Writes one byte per logarithm: the difference between the logarithm and its approximation by the kernels. Uses
  * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(const vmafgpu__maths *maths, unsigned char *bytes) {
     uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
@@ -10190,8 +10219,8 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (block z is 2 * pair + index of
-                              the frame); otherwise only pair.before[only] is */
+    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (the z index of a block is 2 * pair +
+                              index of the frame); otherwise only pair.before[only] is compared */
 } vmafgpu__motion_launch;
 
 #endif
@@ -10258,7 +10287,7 @@ static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
                                  e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
-/* Whether motion2 and motion3 of the next position can be computed. They depend on the SAD of the position after it.
+/* Whether motion2 and motion3 of the next position can be computed. Both depend on the SAD of the position after it.
  * The first positions depend on the first SAD that exists. */
 static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__temporal_state *m, int ended) {
     const int window = vmafgpu__motion_window(e);
@@ -10267,7 +10296,7 @@ static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__
 }
 
 /* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
- * motion3 of the previous position without the moving average. */
+ * motion3 of the previous position before the moving average was applied. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -10310,8 +10339,8 @@ VMAFGPU__COLD_END
 typedef struct vmafgpu__motion_lines {
     int32_t *whole;     /* scalar code: result of the vertical pass */
     int16_t *pair[3];   /* vector code: each contains the differences of two rows */
-    int16_t *row[2][2]; /* results of the vertical pass for two rows: [row][0] whole values; or [row][0] halves and
-                           [row][1] last bits */
+    int16_t *row[2][2]; /* results of the vertical pass for two rows: whole values in [row][0], or halves in [row][0]
+                           and last bits in [row][1] */
 } vmafgpu__motion_lines;
 
 /* Rows contain 16-bit words if `wide` is set, otherwise bytes. Lines have margins on both sides. */
@@ -10449,9 +10478,9 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 #define vmafgpu__motion_rows_at    VMAFGPU__LEVEL_NAME(vmafgpu__motion_rows_at)
 
 /* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
- * products: the even 16-bit lanes hold the upper row, the odd lanes hold the lower row. Three such pairs contain the
- * windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even and
- * an odd column.
+ * products: the even 16-bit lanes hold the upper row, and the odd lanes hold the lower row. Three such pairs contain
+ * the windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even
+ * and an odd column.
  *
  * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
  * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
@@ -10654,9 +10683,9 @@ static int vmafgpu__motion_tap_or_0(int i) {
     return i >= 0 && i < 5 ? vmafgpu__motion_taps[i] : 0;
 }
 
-/* Elements for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8 outputs from the
- * differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame. Its digits
- * are signed. */
+/* Return elements of the matrices for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8
+ * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame.
+ * Its digits are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -10833,8 +10862,8 @@ static const vmafgpu__column vmafgpu__adm_columns[] = {
 VMAFGPU__TABLE int32_t vmafgpu__dwt_low[4] = { 15826, 27411, 7345, -4240 };
 VMAFGPU__TABLE int32_t vmafgpu__dwt_high[4] = { -4240, -7345, 27411, -15826 };
 
-/* Applies a filter to four samples. 32 bits are enough for luma, and in the vertical pass also for the low-pass band
- * of scale 0. */
+/* Applies a filter to four samples in 32-bit arithmetic. This is sufficient for luma and, in the vertical pass, for the
+ * low-pass band of scale 0. */
 VMAFGPU__FN int32_t vmafgpu__dwt32(const int32_t *taps, int32_t a, int32_t b, int32_t c, int32_t d, int shift) {
     return (taps[0] * a + taps[1] * b + taps[2] * c + taps[3] * d + (int32_t)vmafgpu__half(shift)) >> shift;
 }
@@ -10854,11 +10883,12 @@ VMAFGPU__FN int vmafgpu__dwt_horizontal_shift(int scale) {
 /* Values that depend on the size of the bands at a scale. */
 typedef struct vmafgpu__adm_geometry {
     int w, h;                       /* size of the bands */
-    int left, top;                  /* columns and rows on each side that are excluded from all sums */
-    int mask_shift[VMAFGPU__BANDS]; /* right shift per sample of the numerators */
-    int mask_row_shift;             /* right shift per row of the numerators */
-    int den_shift;                  /* right shift per sample of the denominator (scales 1..3) */
-    int den_row_shift;              /* right shift per row of the denominator */
+    int left, top;                  /* columns and rows on each side that are excluded from all sums; the rest is the
+                                       region of the sums */
+    int mask_shift[VMAFGPU__BANDS]; /* right shift of each term of the numerators */
+    int mask_row_shift;             /* right shift of each row sum of the numerators */
+    int den_shift;                  /* right shift of each term of the denominator (scales 1..3) */
+    int den_row_shift;              /* right shift of each row sum of the denominator */
 } vmafgpu__adm_geometry;
 
 /* Returns about a tenth of the size, rounded as in libvmaf. */
@@ -10905,8 +10935,8 @@ VMAFGPU__FN int vmafgpu__adm_same_angle(int32_t oh, int32_t ov, int32_t th, int3
     return d * d >= cos_1deg_squared * o * t;
 }
 
-/* Returns the restored part of t before the gain: o scaled by a factor in the range 0 to 1, or 0 if the signs of o
- * and t differ. */
+/* Returns the restored part of t before the gain is applied: o scaled by a factor in the range 0 to 1, or 0 if the
+ * signs of o and t differ. */
 VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     if (o == 0 || t == 0 || (o ^ t) < 0)
         return 0;
@@ -10989,10 +11019,10 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 #ifndef VMAFGPU_KERNELS
 /* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
 
-/* Whether all values fit integers even for the largest coefficients, given the gain limit of a variant and its
- * factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary sizes,
- * as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they compute
- * the same sums. */
+/* Whether all values fit their integer types even for the largest coefficients, given the gain limit of a variant and
+ * its factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary
+ * sizes, as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they
+ * compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
      * values of the taps, mirrored borders included. */
@@ -11010,10 +11040,10 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
      * fit 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
-    /* For d the threshold is shifted left by 12. It must not wrap, so it must be below 2^19. The share `side` is 16/15
-     * of a weighted value, and nine of them are summed per band; `centre` adds at most 16384 in each band. The sum |h|
-     * + |v| + share * |d| is at most 41764 for a share of 0, and at most 44562 for a share of one half. The maximum is
-     * convex in between. */
+    /* For d the threshold is shifted left by 12. The result must not wrap, so the threshold must be below 2^19. `side`
+     * is 16/15 of a weighted value, and nine of these terms are summed per band; `centre` adds at most 16384 in each
+     * band. With `share` as defined below, the sum |h| + |v| + share * |d| is at most 41764 if share is 0, and at most
+     * 44562 if share is one half. As a function of share, this maximum is convex. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
@@ -11058,8 +11088,8 @@ enum {
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Tiles that contain samples of the region of the sums are processed first. They take four times
- * as long as the other tiles, for which only the low-pass band is computed. */
+/* The tiles of a scale. Tiles that overlap the region of the sums are processed first. They take four times as long as
+ * the other tiles, for which only the low-pass band is computed. */
 typedef struct vmafgpu__adm_tiles {
     int32_t x, y; /* position in the band of the first tile; may be negative */
     int32_t columns, rows;
@@ -11068,8 +11098,8 @@ typedef struct vmafgpu__adm_tiles {
     int32_t count; /* number of tiles to process: all, or only the inner ones */
 } vmafgpu__adm_tiles;
 
-/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would then add the upper half, which
- * is zero, separately. */
+/* Initial values of 64-bit multiply-adds. They are not literals, because compilers would add the upper half of a
+ * literal, which is zero, separately. */
 typedef struct vmafgpu__adm_addends {
     int64_t vertical, horizontal; /* rounding constants of the wavelet: vertical at scales 2 and 3, horizontal at
                                      scales 1 to 3 */
@@ -11088,9 +11118,10 @@ typedef struct vmafgpu__adm_fast {
     uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
     float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
     uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
-    float plain_limit;       /* scale 0: square of the length of coefficients up to which floats are exact */
+    float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most
+                                this */
     float upper;             /* scale 0: 2^23 + 2^15 */
-    uint32_t mask[2];        /* bits that the right shift per sample drops, in both halves of the word */
+    uint32_t mask[2];        /* bits that the right shift of a term drops, in both halves of the word */
     uint32_t half[2];        /* rounding constant of that shift */
     uint32_t den_mask, den_half;
     vmafgpu__adm_addends addends;
@@ -11105,7 +11136,7 @@ typedef struct vmafgpu__adm_launch {
     uint64_t output[2];     /* offsets of the low-pass bands of this scale */
     uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
     double gain_limit;
-    int32_t first; /* the first variant also computes denominators and low-pass bands */
+    int32_t first; /* 1 for the first variant, whose launch also computes denominators and low-pass bands */
     int32_t input_pitch, output_pitch;
     int32_t input_width, input_height;
     uint32_t factor[2];
@@ -11359,8 +11390,8 @@ typedef struct vmafgpu__adm_task {
 
 typedef struct vmafgpu__adm_functions {
     /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
-     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses those
-     * in sums[0]. */
+     * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses the
+     * denominators in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
 } vmafgpu__adm_functions;
 
@@ -11389,7 +11420,8 @@ typedef struct vmafgpu__adm_work {
     uint32_t *column_sum;
     uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
     void *narrow[4];                /* copies of input rows that are narrower than a chunk */
-    vmafgpu__adm_lines general;     /* lines of the scalar code; vector code uses this code for some variants */
+    vmafgpu__adm_lines general;     /* lines of the scalar code, which processes some variants even if there is vector
+                                       code */
     vmafgpu__adm_row *rows;         /* [distorted][variant][3] */
 } vmafgpu__adm_work;
 
@@ -11516,7 +11548,7 @@ static void vmafgpu__dwt_horizontal(const int32_t *line, const int32_t *taps, in
         out[x] = vmafgpu__dwt64(taps, in[2 * x], in[2 * x + 1], in[2 * x + 2], in[2 * x + 3], shift);
 }
 
-/* Computes the restored part of the distorted bands of a row, and whether the gain applies to each coefficient. */
+/* Computes the restored part of the distorted bands of a row and, for each coefficient, whether the gain applies. */
 static void vmafgpu__adm_decouple_row(const vmafgpu__adm_lines *lines, int first, int end) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
@@ -11590,7 +11622,7 @@ static void vmafgpu__adm_mask_row(const vmafgpu__adm_geometry *g, int scale, con
     uint64_t sum[VMAFGPU__BANDS] = { 0, 0, 0 };
     vmafgpu__adm_add_sides(g, above, row, below, column_sum, which);
     vmafgpu__adm_mask_columns(g, scale, row, column_sum, which, g->left, g->w - g->left, sum);
-    /* libvmaf rounds the sum of each row. So the rows cannot be added before rounding. */
+    /* libvmaf rounds the sum of each row, so the rows cannot be added before rounding. */
     for (int band = 0; band < VMAFGPU__BANDS; band++)
         sums[band] += (int64_t)(sum[band] + (uint64_t)vmafgpu__half(g->mask_row_shift)) >> g->mask_row_shift;
 }
@@ -11830,22 +11862,24 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *     which are kept for three rows.
  *   - Once the row below is computed, the masked cubes are added.
  * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
- * ORDER. This is the order of lanes that pack produces from two registers in order, and that unpack reverses. So lanes
- * need not be permuted.
+ * ORDER. This is the order of lanes that pack produces from two registers in order. Unpack restores the original order,
+ * so lanes need not be permuted.
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
  *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
- *               included. Sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, and give a result that fits.
+ *               included. With taps c, sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, which is enough
+ *               because the final result fits 32 bits.
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
- *               for all pairs), and the gain, an integer, multiplies |o|. Weighted values: (F m + 2^14) >> 15 is the
- *               upper half of (4 m) F, halved with rounding. For d, (F m + 2^16) >> 17 is the upper half of m F, halved
- *               with rounding. side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768.
- *               mid = 2 c + ((546 c + 2048) >> 12).
+ *               for all pairs o, t), and the gain, an integer, multiplies |o|. Weighted values c of magnitudes m with
+ *               factor F: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with rounding. For d,
+ *               (F m + 2^16) >> 17 is the upper half of m F, halved with rounding. Shares of the threshold:
+ *               side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768. mid = 2 c + ((546 c + 2048) >> 12).
  *               Columns with larger coefficients are recomputed with the definition.
- *   scale 1..   Up to u = 16384, the restored value is min(u, v). For larger u, the divisors q are 16385..32768. v is
- *               limited to 2 u, because the quotient is limited to 32768. This keeps products below 2^48. */
+ *   scale 1..   With u = |o| and v = |t|: up to u = 16384, the restored value is min(u, v). For larger u, the divisors
+ *               q are 16385..32768. v is limited to 2 u, because the quotient is limited to 32768. This keeps products
+ *               below 2^48. */
 
 #undef VMAFGPU__ADM_CHUNK
 #define VMAFGPU__ADM_CHUNK (2 * VMAFGPU__V_WORDS)
@@ -12015,7 +12049,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
-        /* For bytes, mid grey is subtracted from the sums, not from the samples. The taps add up to 46342 and 0. */
+        /* For bytes, mid grey is subtracted from the sums, not from the samples. The low-pass taps add up to 46342, the
+         * high-pass taps to 0. */
         half[0] = vmafgpu__v_set32(kind == VMAFGPU__ADM_BYTES ? one_half - 46342 * 128 : one_half);
         half[1] = vmafgpu__v_set32(one_half);
     }
@@ -12028,7 +12063,7 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
         rows = narrow;
     }
     for (int x = 0; x < w; x += CHUNK) {
-        /* Rows of a picture have no padding. So the last chunk of a row overlaps the chunk before it. */
+        /* Rows of a picture have no padding, so the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
         /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
          * are too short. */
@@ -12038,8 +12073,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     }
 }
 
-/* Splits samples of scales 2 and 3 into h and l, with 65536 h + l as the sample and h rounded. The values l of two rows
- * are interleaved, and so are the values h. */
+/* Splits samples of scales 2 and 3 into h and l, such that a sample is 65536 h + l and h is rounded to nearest. The
+ * values l of two rows are interleaved, and so are the values h. */
 VMAFGPU__INLINE void vmafgpu__adm_row_pair(const int32_t *upper, const int32_t *lower, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v half = vmafgpu__v_set32(32768);
     const vmafgpu__v a = vmafgpu__v_load(upper), b = vmafgpu__v_load(lower);
@@ -12133,7 +12168,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal0(const int16_t *line, int x, 
                              vmafgpu__adm_horizontal_half(line, x + VMAFGPU__V_WORDS, t, filter));
 }
 
-/* Returns a register of coefficients of scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
+/* Returns one register of coefficients; used for scales 1 to 3. The right shift is 16 at scale 2, otherwise 15. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal(int16_t *const *line, int x, const vmafgpu__adm_taps *t, int filter,
                                                    int scale) {
     const int16_t *l = line[0] + 2 * x, *h = line[1] + 2 * x;
@@ -12180,7 +12215,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x are 32-bit lanes. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x contains 32-bit lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -12258,8 +12293,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Compares angles in floats, given the sums of products. `apart` is negative if the angle is too large. `uncertainty`
- * is positive if floats are not accurate enough to decide. */
+/* Compares angles in float arithmetic, given the sums of products. `apart` is negative if the angle is too large.
+ * `uncertainty` is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
@@ -12746,7 +12781,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale. Writes their low-pass rows, and adds to the sums of each
+/* Processes rows first..end-1 of the bands of one scale. Also writes the low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -12932,7 +12967,7 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
 }
 
 /* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
- * the device memory of the first pair, `lanes` is the number of lanes per warp. Variants after the first use the
+ * the device memory of the first pair, and `lanes` is the number of lanes per warp. Variants after the first use the
  * low-pass bands that the first one has computed. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
@@ -12985,7 +13020,8 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS }; /* numbered after all others */
+/* Number of the row kernel, which follows all other ADM kernels. */
+enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
     return plan->adm_variants > 0;

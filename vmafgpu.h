@@ -24009,8 +24009,9 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
 
 /* The chains and their inputs. Pieces are counted in pairs of rows or, if `of_bands` is set, in rows of the ADM bands.
  * Row y of a scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach
- * 8, 4, 2 and 1 rows up and down. Some input ranges are one or two rows larger than necessary. A row of the reference
- * is stored only after motion has read the row that it replaces and the whole frame has been checked. */
+ * 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two rows larger than necessary. A row
+ * of the reference is stored only after motion has read the row that it replaces and the whole frame has been
+ * checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -24110,7 +24111,7 @@ static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu,
 /* Computes the motion of a detached pair, which is not part of the clip, against its previous reference. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* The previous reference temporarily uses the entries of the distorted frame. */
+    /* The previous reference temporarily uses the entries for the distorted frame. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -24704,7 +24705,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, closes it again; the next pair makes a new attempt. */
+/* Opens the CPU backend after a GPU failure. If memory is short, closes the backend, and the next pair makes a new
+ * attempt. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -24745,8 +24747,8 @@ VMAFGPU__COLD
  * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
  * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend detects frames that a GPU cannot
- * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the memory of the
- * frames.
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the kind of memory that
+ * contains the frames.
  */
 
 /* Returns the name of the kind of image if a frame is an image on the GPU, otherwise NULL. */
@@ -25489,10 +25491,10 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
  * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
- * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the
- * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
- * is 0 if the blob is in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table
- * and the streams are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
+ * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the size and the CRC-32
+ * of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream is 0 if the blob is
+ * in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table and the streams are
+ * text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
 /* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
  * blob is unpacked. */
@@ -25614,7 +25616,7 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const 
     return is_good;
 }
 
-/* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
+/* ---- kernels: in memory, in a file, compiled in, or beside the program ---- */
 
 static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *image, const void *data, size_t size,
                                                  const char *name) {
@@ -25701,11 +25703,11 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
  * launched <= submitted. The sums of positions below `retired` are on the host.
  *
- * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * also reads earlier references. The ring of distorted frames has `in flight` planes. Both rings exist on the device.
- * For frames from pageable memory, both also exist in pinned host memory. A plane is overwritten only after all pairs
- * that read it are retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if
- * the GPU fails.
+ * Planes are in rings, indexed by position. The ring of references has `flight + history` planes, because motion also
+ * reads earlier references. The ring of distorted frames has `flight` planes unless keeps_pairs is set. Both rings
+ * exist on the device. For frames from pageable memory, both also exist in pinned host memory. A plane is overwritten
+ * only after all pairs that read it are retired. The pinned planes stay valid until their pair is collected, because
+ * the CPU needs them if the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -25938,8 +25940,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory that the driver cannot
- * copy. */
+/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory from which the driver
+ * cannot copy it. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -26764,7 +26766,7 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
     return VMAFGPU_OK;
 }
 
-/* Frames to be copied to our planes by the threads. */
+/* Frames that the threads copy to our planes. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
@@ -26881,8 +26883,8 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies and converts frames to our planes with all threads, and reports illegal samples. All lent frames are checked
- * before any of them is converted in place, so that the frames are unchanged if one is refused. */
+/* Copies frames to our planes and converts them, using all threads, and reports illegal samples. All lent frames are
+ * checked before any of them is converted in place, so that the frames are unchanged if one is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -27549,8 +27551,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
     /* With several GPUs, a run contains as many pairs as can be in flight. The references just before a run are
-     * submitted again, so longer runs save work. To make runs longer, batches are larger: more batches in flight would
-     * need more streams than there are hardware queues. */
+     * submitted again, so longer runs save work. Runs are made longer by larger batches, not by more batches in flight,
+     * which would need more streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit on the device memory that the default batch and queue use. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -27821,7 +27823,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        /* Pairs before the last one use the next reference as the distorted frame. */
+        /* If pairs before the last one need a distorted frame, they use the next reference. */
         job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
@@ -28981,7 +28983,8 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* Copies the texts and kernels of the config, because the caller may free the originals after vmafgpu_open(). */
+/* Copies the strings and kernels that the config refers to, because the caller may free the originals after
+ * vmafgpu_open(). */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -29198,7 +29201,8 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Also deals all runs up to this
+ * position. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29650,7 +29654,7 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>table                                        list of features
  * ================================================================================================ */
-/* To find a column by name, the features are searched in this order. */
+/* When a column is looked up by name, the features are searched in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__ADM_FEATURE,         VMAFGPU__VIF_FEATURE,          VMAFGPU__MOTION_FEATURE,
     VMAFGPU__CAMBI_FEATURE,       VMAFGPU__SPEED_CHROMA_FEATURE, VMAFGPU__SPEED_TEMPORAL_FEATURE,
@@ -29796,7 +29800,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not yet computed, with a NaN that has special bits. */
+/* Marks values as not yet computed by setting them to a NaN with a special bit pattern. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -29980,11 +29984,12 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * rectangle and on reflection at such an edge. So the difference is exact.
  *
  * If columns or rows first..end - 1 change in the input of a scale, the samples listed below change at this scale.
- * Reflection adds no further samples. VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2)
- * .. floor((end - 1 + r) / 2), where r is the reach of the next scale ADM   coefficients: ceil((first - 2) / 2) ..
- * floor(end / 2); masked cubes: one more on either side ADM sums are rounded per row, so the row sums of the base are
- * stored. The rest of the base is in the planes of the CPU backend: luma of the pair, VIF pictures and ADM low-pass
- * bands.
+ * Reflection adds no further samples.
+ *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
+ *         where r is the reach of the next scale
+ *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
+ * ADM sums are rounded per row, so the row sums of the base are stored. The rest of the base is in the planes of the
+ * CPU backend: luma of the pair, VIF pictures and ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -30046,7 +30051,7 @@ struct vmafgpu__edits {
      * row. */
     vmafgpu_block *blocks;
     float *shares;                  /* output instead of `blocks`, or NULL */
-    double slopes[VMAFGPU__SLOPES]; /* slopes at the base */
+    double slopes[VMAFGPU__SLOPES]; /* slopes of the prediction at the base */
     int size, across;
     uint16_t *log_table; /* used by the plain C code */
 };
@@ -30371,7 +30376,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
     }
 }
 
-/* Converts changes of sums to the format of the records that the GPU writes. */
+/* Converts the changes in the sums to the format of the records that the GPU writes. */
 static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base,
                                    int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -31160,13 +31165,13 @@ struct vmafgpu__gpu_edits {
     uint64_t cubes[VMAFGPU__SCALES]; /* ADM cubes of each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares; /* memory of maps, enough for map_space blocks */
+    uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     void *mapped; /* event: the latest map of a pair is done; NULL without config.map_block_size */
     void *scored; /* event: the input of a map is complete; NULL without config.map_block_size */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
-    int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
+    int shown[VMAFGPU__SLOPES];        /* indices of the record words that are reported, or -1 */
 };
 
 /* Lists the kernels that edits and maps need. */
@@ -31383,7 +31388,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     return out;
 }
 
-/* Fills the VIF launch arguments that are common to the base and to edits. */
+/* Fills in the VIF launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31421,7 +31426,7 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
 
-/* Fills the ADM launch arguments that are common to the base and to edits. */
+/* Fills in the ADM launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -31506,7 +31511,8 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the parameters of a map part that consists of `count` blocks of this size, starting at block `first`. */
+/* Returns the parameters for the part of a map that consists of `count` blocks of this size, starting at block
+ * `first`. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);

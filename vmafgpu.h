@@ -24656,9 +24656,9 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns how many positions must be collected before the pair at `position` is submitted or lent. A pair is scored
- * when it is submitted, so all earlier pairs must be collected first. While a pair is being lent, up to CPU_PAIRS - 1
- * earlier pairs can still be pending. */
+/* Returns how many positions must be collected before the pair at `position` can be submitted or lent. A pair is scored
+ * when it is submitted, so all earlier pairs must be collected first. A pair can be lent while up to CPU_PAIRS - 1
+ * earlier pairs are pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -24992,7 +24992,7 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
 }
 
 /* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of bits
- * after them. From slot 14 on, only the lowest four bits have contexts. */
+ * after them. For slots 14 and above, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -25501,7 +25501,7 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: the stream consists of rows of TEXT_ROW characters and a NUL */
+    uint32_t is_text, packed_size; /* is_text: the stream is text in rows, each of TEXT_ROW characters and a NUL */
     uint32_t crc;                  /* CRC of the packed stream */
     uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
@@ -27000,7 +27000,7 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Our planes of a pair stay in
+/* Returns how many positions must be collected before this one can be submitted or lent. Our planes for a pair stay in
  * use until the pair is collected, because the CPU may need them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
@@ -29121,9 +29121,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. The run of a GPU, together with the references handed over to this GPU, fills all
- * batches that can be in flight on the GPU. So this GPU stays busy while the others receive frames. The CPU gets single
- * pairs, because a GPU may be open in time for the next pair. */
+/* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
+ * that can be in flight on the GPU. So this GPU stays busy while the others receive frames. The CPU gets single pairs,
+ * because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29977,11 +29977,11 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
  * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
- * instruction set level compute both. A TILE is the part of a picture around the changed samples; it is scored like a
- * small picture. The base and all candidates are the distorted pictures of one job. The picture is reflected at the
- * edges of the tile. At an edge of the tile that is not an edge of the picture, reflection causes errors, but the same
- * errors for the base and for the candidates, because tiles are large enough that no sample depends both on the
- * rectangle and on reflection at such an edge. So the difference is exact.
+ * selected instruction set level compute both contributions. A TILE is the part of a picture around the changed
+ * samples; it is scored like a small picture. The base and all candidates are the distorted pictures of one job. The
+ * picture is reflected at the edges of the tile. At an edge of the tile that is not an edge of the picture, reflection
+ * causes errors, but the same errors for the base and for the candidates, because tiles are large enough that no sample
+ * depends both on the rectangle and on reflection at such an edge. So the difference is exact.
  *
  * If columns or rows first..end - 1 change in the input of a scale, the samples listed below change at this scale.
  * Reflection adds no further samples.
@@ -32704,7 +32704,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If so, the note explains what this is. */
+/* Whether the config requires something that only the CPU backend supports. If so, the note states what it is. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -33063,7 +33063,7 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it is the
+/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it names the
  * cause. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
@@ -34213,8 +34213,8 @@ VMAFGPU__COLD_END
  * >>levels                                       vector code per instruction set
  * ================================================================================================
  * >>cpu includes this file again for each level. In that pass, this section defines the names and the operations of the
- * level. Then it includes the file once more to compile the parts "lanes" and "vectors" of the feature sections. The
- * code of these parts is the same for all levels and names no instruction set.
+ * level. Then it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. The code
+ * of these parts is the same for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
@@ -34326,8 +34326,8 @@ VMAFGPU__COLD_END
  * This code consists of loops over VMAFGPU__LANES adjacent samples. Their statements are so simple that compilers
  * vectorise the loops. At every level, each lane executes the operations of the formula in order.
  *
- * clang does not vectorise loops if floating-point exceptions matter. If exceptions do not matter, clang may fuse
- * products and sums (see >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the
+ * clang vectorises these loops only if floating-point exceptions can be ignored, but in that case it may fuse products
+ * and sums (see >>settings). So on x86, clang compiles this pass for processors without FMA, and AVX-512 uses the
  * functions of AVX2.
  */
 #define VMAFGPU__LANES 32
@@ -34867,8 +34867,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns the samples from x on of a row of w bytes or words, as 16-bit lanes. Lanes after the last sample are 0. Does
- * not read beyond the end of the row, because another thread may be writing there. */
+/* Returns the samples of a row of w bytes or words, starting at sample x, as 16-bit lanes. Lanes after the last sample
+ * are 0. Does not read beyond the end of the row, because another thread may be writing there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];

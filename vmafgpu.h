@@ -23835,9 +23835,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
- * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
- * produces bit-identical results. Each of these functions processes a strip of rows of one picture and gets its
- * arguments from a job or a task. The chains call these functions.
+ * The plain C functions of the feature sections are the lowest instruction set level. The vector functions of the other
+ * levels produce bit-identical results. Each function processes a strip of rows of one picture and gets its arguments
+ * from a job or a task. The chains call the functions.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
@@ -24595,7 +24595,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
 }
 
 /* Allocates the memory of the standalone features: a state for each feature, and scratch memory that only one feature
- * uses at a time. Features with a `score` function use the same scratch memory. */
+ * uses at a time. Features with a `score` function share this scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25705,9 +25705,9 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  *
  * Planes are in rings, indexed by position. The ring of references has `flight + history` planes, because motion also
  * reads earlier references. The ring of distorted frames has `flight` planes unless keeps_pairs is set. Both rings
- * exist on the device. For frames from pageable memory, both also exist in pinned host memory. A plane is overwritten
- * only after all pairs that read it are retired. The pinned planes stay valid until their pair is collected, because
- * the CPU needs them if the GPU fails.
+ * exist on the device. For frames from pageable memory, both rings also exist in pinned host memory. A plane is
+ * overwritten only after all pairs that read it are retired. The pinned planes of a pair stay valid until the pair is
+ * collected, because the CPU needs them if the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -25823,7 +25823,7 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend will compute it. */
+/* Fills a map in host memory with NaN, because no backend will compute this map. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
@@ -26231,7 +26231,7 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
 }
 
 /* Recomputes each pair of a finished batch for as long as the feature requests another pass. The caller sees no results
- * until this is done. */
+ * until all pairs are finished. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -26313,7 +26313,8 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns their number. */
+/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns the number of
+ * kernels. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -26883,8 +26884,8 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies frames to our planes and converts them, using all threads, and reports illegal samples. All lent frames are
- * checked before any of them is converted in place, so that the frames are unchanged if one is refused. */
+/* Copies frames to our planes, or converts lent frames in place, using all threads. Reports illegal samples. All lent
+ * frames are checked before any of them is converted, so that the frames are unchanged if one is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -27097,8 +27098,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome. If the frame in `item` is in host memory, the message contains their
- * position. */
+/* Reports an error if a frame of the pair has illegal samples. If the frame is in host memory, the message contains the
+ * position of the first illegal luma sample. `item` can be NULL. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -27883,7 +27884,7 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
 }
 
 /* Compares the results of the GPU with those of the CPU. Returns the name of a kernel whose results differ, or NULL.
- * For a standalone feature, this is the name of its first kernel. */
+ * For a standalone feature, returns the name of the first kernel of the feature. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
                                          const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
@@ -28974,7 +28975,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread. Returns its context, even if opening this context has failed. */
+/* Waits for the thread that opens a context. Returns this context, even if opening it has failed. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -29024,7 +29025,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* if this starts no threads, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if no thread can be started, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -29122,8 +29123,8 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
 }
 
 /* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
- * that can be in flight on the GPU. So this GPU stays busy while the others receive frames. The CPU gets single pairs,
- * because a GPU may be open in time for the next pair. */
+ * that can be in flight on the GPU. So this GPU stays busy while the other GPUs receive frames. The CPU gets single
+ * pairs, because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29168,7 +29169,7 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit. This may also be the place of a handed-over reference. Returns NULL
+/* Returns the run that contains a place of a unit. The place may also be that of a handed-over reference. Returns NULL
  * if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
@@ -30243,7 +30244,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Without a region, the borders exclude all coefficients. With a region, they are the margin of the tile. */
+    /* Without a region, the borders exclude all coefficients. With a region, the borders are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -30704,7 +30705,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map. Writes all of it to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
+/* Computes a map. Writes the whole map to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -32704,7 +32705,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If so, the note states what it is. */
+/* Whether the config requires something that only the CPU backend supports. If so, the note names the requirement. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -33474,7 +33475,7 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* Reports that a frame has no score and, if it is still known, the reason. */
+/* Reports that a frame has no score, and also reports the reason if this is still known. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
     enum { AHEAD = 2 }; /* maximum number of later frames that motion depends on */
     const int64_t distance = v->failed_position - (index + v->seeded);

@@ -25338,7 +25338,8 @@ typedef struct vmafgpu__vendor {
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* open() acquires the device; returns 1 on success. On failure it may set `reason`. close() releases the device. */
+    /* open() acquires the device; returns 1 on success. On failure, it may set `reason`. close() releases the
+     * device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
     /* enter() makes the device current on this thread; leave() restores the previous one. */
@@ -25460,8 +25461,9 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file in the folder of this code or of the running program, or where `make install` puts it: in ../lib/vmafgpu
- * relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is no such file. */
+/* Finds a file in the folder of the file that contains this code or of the running program, or where `make install`
+ * puts it: in ../lib/vmafgpu relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if
+ * there is no such file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
@@ -25791,13 +25793,13 @@ struct vmafgpu__gpu {
     int is_plain;             /* the caller's samples are in packed form */
     int is_packed;            /* is_plain, and the caller's planes can be read in place */
     int is_checked;           /* samples can be illegal and must be checked */
-    int has_surfaces;         /* frames may be in surfaces and arrays */
+    int has_surfaces;         /* frames may be in surfaces or arrays */
     size_t results_size;
     size_t words_at;            /* offset of the words of standalone features in the results */
     int word_count;             /* number of words per pair */
     size_t chroma_width;        /* bytes per row of a chroma plane, without padding */
     vmafgpu__lent_layout plane; /* layout of our copies of frames, on the host and on the device */
-    size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
+    size_t frame_size;          /* bytes per copy of a frame; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
     uint64_t memory; /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
@@ -26885,7 +26887,7 @@ static void vmafgpu__stage_part(void *arg, int index) {
 }
 
 /* Copies frames to our planes, or converts lent frames in place, using all threads. Reports illegal samples. All lent
- * frames are checked before any of them is converted, so that the frames are unchanged if one is refused. */
+ * frames are checked before any of them is converted, so that no frame is changed if one is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -27540,7 +27542,7 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. For such frames larger batches are faster: there are fewer launches, and part of
+     * device memory need no transfer. For such frames, larger batches are faster: there are fewer launches, and part of
      * the GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
@@ -27816,7 +27818,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (`cpu` is 0) or on the CPU. Stores the sums of the last pair in `sums`. */
+/* Scores the test frames on the GPU if `cpu` is 0, otherwise on the CPU. Stores the sums of the last pair in `sums`. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -28524,7 +28526,7 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle contains several ---- */
 
-/* In HIP each thread has a current device and a last error; there are no contexts. */
+/* In HIP, each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
     int caller_device; /* current device of the calling thread */
     int is_clean;      /* the thread had no pending error before our call */
@@ -29596,7 +29598,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #else
     vmafgpu__fleet *f = v->fleet;
     f->history = vmafgpu__looks_back(v);
-    /* Without kernels no GPU can be opened. */
+    /* Without kernels, no GPU can be opened. */
     if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -31069,7 +31071,7 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->next = 0;
     const vmafgpu_result result =
         v->edits_on_gpu ? v->edits_on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-    /* On failure the partial results are undefined: blank all of them. */
+    /* On failure, the partial results are undefined: blank all of them. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
     if (result != VMAFGPU_OK)
@@ -34492,8 +34494,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* sets all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16 returns one bit for each lane of 16 bits in which a and b differ. The bits of adjacent lanes are
- * LANE_BITS apart. v_first_lane returns the index of the first lane whose bit is set. */
+/* v_unequal16 sets one bit for each 16-bit lane in which a and b differ. The bits of adjacent lanes are LANE_BITS
+ * apart. v_first_lane returns the index of the first lane whose bit is set. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
@@ -34537,8 +34539,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* Converts two registers of doubles to one of integers, rounding towards zero or, with AVX-512, rounding down. Requires
- * -2^31 < x < 2^31. The order of the lanes depends only on the level. */
+/* Converts two registers of doubles to one register of 32-bit integers, rounding towards zero or, with AVX-512,
+ * rounding down. Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -34793,8 +34795,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 /* ---- float arithmetic of x86 ----
  *
  * clang compiles the functions of <immintrin.h> with the settings that are in effect when the header is first included.
- * This may happen in the caller's file with -funsafe-math-optimizations, and inlined functions keep these settings. The
- * functions defined here use the settings of this file.
+ * This may happen in one of the caller's files that is compiled with -funsafe-math-optimizations, and inlined functions
+ * keep these settings. The functions defined here use the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)

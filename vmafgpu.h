@@ -24457,15 +24457,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
- * The plain C code of each feature section is the lowest instruction set level. The vector code of the other levels
- * computes the same bits. Each function processes a strip of rows of one picture and gets its arguments from a job or a
- * task. The chains call these functions.
+ * The plain C functions of the feature sections are the lowest instruction set level. The vector functions of the other
+ * levels produce bit-identical results. Each function processes a strip of rows of one picture and gets its arguments
+ * from a job or a task. The chains call the functions.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
 /* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by lanes
- * of zeros. Vectors have up to 32 lanes. */
+ * of 0. Vectors have up to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -24480,7 +24480,8 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
 
-/* Returns a bit mask of the registers that the operating system saves. AVX needs the bits 6, AVX-512 the bits 0xe6. */
+/* Returns a bit mask of the kinds of registers that the operating system saves. AVX requires all bits of 6, AVX-512 all
+ * bits of 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -24581,8 +24582,8 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of one frame of a member (`place`: 0 reference, 1 distorted). The view refers to the caller's memory or
- * to a copy of the frame. */
+/* Makes a view of one frame of a member (`place` is 0 for the reference, 1 for the distorted frame). The view refers to
+ * the caller's memory or to a copy of the frame. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -24639,8 +24640,9 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
 
 /* The chains and their inputs. Pieces are counted in pairs of rows or, if `of_bands` is set, in rows of the ADM bands.
  * Row y of a scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach
- * 8, 4, 2 and 1 rows up and down. Some inputs are one or two rows larger than necessary. A row of the reference is
- * stored only after motion has read the row that it replaces and the whole frame has been checked. */
+ * 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two rows larger than necessary. A row
+ * of the reference is stored only after motion has read the row that it replaces and the whole frame has been
+ * checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -24702,7 +24704,7 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Processes the reference in pair[0] and, if `with_pair`, the distorted frames of all members. */
+/* Processes the reference in pair[0] and, if `with_pair` is set, the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -24740,7 +24742,7 @@ static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu,
 /* Computes the motion of a detached pair, which is not part of the clip, against its previous reference. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* The previous reference temporarily uses the entries of the distorted frame. */
+    /* The previous reference temporarily uses the entries for the distorted frame. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -24774,7 +24776,8 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* The first member has computed the results that depend only on the reference: copies them to the other members. */
+/* Copies the results that depend only on the reference from the first member, which has computed them, to the
+ * others. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -24877,7 +24880,7 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* Sets *own to the frame itself or, if this is an RGB frame, to the planes that it is converted to. */
+/* Sets *own to the frame itself or, for an RGB frame, to the planes that result from its conversion. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
@@ -24920,7 +24923,7 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* If a pair has several distorted frames, sets the name of this one for error messages. */
+/* If a pair has several distorted frames, sets the name that error messages use for the i-th one. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -24996,7 +24999,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
-        return 0; /* an RGB reference would be converted to different planes */
+        return 0; /* the two contexts would convert an RGB reference to different planes */
     return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && c->width == d->width &&
            c->height == d->height && c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample &&
            c->layout == d->layout && c->threads == d->threads && c->cpumask == d->cpumask &&
@@ -25014,8 +25017,8 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts together. On failure the contexts stay unprepared. Then
- * vmafgpu_push() computes the sums itself and reports any error. */
+/* Computes the sums of the next pair of each context, for all contexts together. On failure, the contexts stay
+ * unprepared; vmafgpu_push() then computes the sums itself and reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -25222,8 +25225,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: a state for each, and scratch memory that they use one at a time.
- * Features with a `score` function use the same scratch memory. */
+/* Allocates the memory of the standalone features: a state for each feature, and scratch memory that only one feature
+ * uses at a time. Features with a `score` function share this scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25284,9 +25287,9 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 
 enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
 
-/* Returns how many positions must be collected before the pair at `position` is submitted or lent. A pair is scored
- * when it is submitted, so all earlier pairs must be collected first. If the pair is lent, up to CPU_PAIRS - 1 earlier
- * pairs can still be pending. */
+/* Returns how many positions must be collected before the pair at `position` can be submitted or lent. A pair is scored
+ * when it is submitted, so all earlier pairs must be collected first. A pair can be lent while up to CPU_PAIRS - 1
+ * earlier pairs are pending. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -25297,7 +25300,7 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends buffers for a pair. The push of this pair reads the buffers like other frames, before it returns. */
+/* Lends buffers for a pair. As with other frames, vmafgpu_push() reads the buffers before it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -25333,7 +25336,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, closes it again; the next pair makes a new attempt. */
+/* Opens the CPU backend after a GPU failure. If memory is short, closes the backend, and the next pair makes a new
+ * attempt. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -25374,11 +25378,11 @@ VMAFGPU__COLD
  * >>frame checks                                 pointers, pitches, kinds of memory
  * ================================================================================================
  * These checks are common to all backends. vmafgpu__why_unreadable() in >>gpu backend detects frames that a GPU cannot
- * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the memory of the
- * frames.
+ * read. vmafgpu__check_memory_kind() in >>gpu frames checks that config.gpu.frame_memory allows the kind of memory that
+ * contains the frames.
  */
 
-/* If a frame is an image on the GPU, returns the name of this kind of image, otherwise NULL. */
+/* Returns the name of the kind of image if a frame is an image on the GPU, otherwise NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
            : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
@@ -25489,8 +25493,8 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* If frames are in lent memory, checks that they were lent for this position. The contents of other lent frames are
- * undefined. */
+/* Checks that frames in lent memory were lent for this position. Frames that were lent for another position have
+ * undefined contents. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -25520,7 +25524,8 @@ VMAFGPU__COLD_END
  * ================================================================================================ */
 
 /* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes; the sizes are not read. The
- * rest is the output of a range coder. The context of a bit selects its adaptive probability, in units of 1/2048. */
+ * rest is the output of a range coder. The context of a bit selects the adaptive probability of the bit, in units of
+ * 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -25529,15 +25534,15 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* [0] length - 2 is at least 8; [1] it is at least 16 */
+    uint16_t is_more[2]; /* whether length - 2 is [0] at least 8, [1] at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* [0] an earlier distance is used again; [1] it is not the latest one, [2] nor the 2nd latest, [3] nor the 3rd
-     * latest. */
+    /* [0] whether an earlier distance is used again; [1] whether this is not the latest one, [2] nor the 2nd latest,
+     * [3] nor the 3rd latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
     vmafgpu__lzma_lengths lengths[2];            /* [0] with a new distance, [1] with an earlier one */
@@ -25617,8 +25622,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
     return 16 + vmafgpu__lzma_number(s, lengths->many, 8);
 }
 
-/* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of the
- * other bits. From slot 14 on, only the lowest four bits have contexts. */
+/* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of bits
+ * after them. For slots 14 and above, only the lowest four bits have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -25652,7 +25657,7 @@ static void vmafgpu__lzma_begin(vmafgpu__lzma *s, const uint8_t *head, const uin
 /* Unpacks the first `size` bytes of a stream; returns 0 if the stream is damaged or too short. */
 static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size, uint8_t *out, size_t size) {
     const uint8_t *const head = (const uint8_t *)in;
-    uint32_t last[4] = { 0, 0, 0, 0 }; /* the latest distances, minus 1 */
+    uint32_t last[4] = { 0, 0, 0, 0 }; /* the latest distances, each minus 1 */
     unsigned state = 0; /* encodes the kinds of the latest symbols; below 7 if the last one was a literal */
     if (in_size < VMAFGPU__LZMA_HEAD + 5 || head[0] >= 9 * 5 * 5 || head[VMAFGPU__LZMA_HEAD])
         return 0;
@@ -25733,10 +25738,9 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions. A vendor fills this table by looking up names in its library. If the APIs differ
- * in more than names, the vendor has a function of its own for the difference (>>vendors). The rest of the engine does
- * not depend on the vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless
- * stated otherwise.
+ * The driver is a table of functions. A vendor fills this table by looking up names in its library. Where the APIs
+ * differ in more than names, each vendor has its own function (>>vendors). The rest of the engine does not depend on
+ * the vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
 /* These declarations are the same as those in windows.h, which may or may not have been included. */
@@ -25756,7 +25760,7 @@ __declspec(dllimport) unsigned long __stdcall GetModuleFileNameA(struct HINSTANC
 #else
 #include <dlfcn.h>
 #if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
-/* The declaration of sys/auxv.h; that file also defines all names of elf.h. */
+/* This is the declaration in sys/auxv.h, which is not included because it also defines all names of elf.h. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -25767,17 +25771,18 @@ extern unsigned long getauxval(unsigned long) __THROW;
 #endif
 #endif
 
-/* Whether libraries can be loaded into this program. A fully static program contains a glibc of its own. Each library
- * that it loads needs the shared glibc, and if the versions differ, the process crashes while it is loaded. */
+/* Whether libraries can be loaded into this program. A fully static program contains a glibc of its own. Any library
+ * that it loads needs the shared glibc. If the two versions differ, the process crashes while the library is being
+ * loaded. */
 static int vmafgpu__can_load_libraries(void) {
 #if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
     enum { AUXV_HEADERS = 3, AUXV_HEADER_SIZE = 4, AUXV_HEADER_COUNT = 5, HEADER_INTERPRETER = 3 };
     const unsigned long address = getauxval(AUXV_HEADERS), size = getauxval(AUXV_HEADER_SIZE);
     const unsigned long count = address && size >= sizeof(uint32_t) ? getauxval(AUXV_HEADER_COUNT) : 0;
     for (unsigned long i = 0; i < count; i++) {
-        uint32_t type; /* the first field of a program header, with 32 and 64 bits */
+        uint32_t type; /* the first field of a program header, both in 32-bit and in 64-bit files */
         memcpy(&type, (const char *)address + i * size, sizeof type);
-        if (type == HEADER_INTERPRETER) /* the path of the dynamic loader: static programs have none */
+        if (type == HEADER_INTERPRETER) /* names the dynamic loader; static programs have no such header */
             return 1;
     }
     return 0;
@@ -25938,13 +25943,13 @@ enum {
 /* Result of an event query while work is still in flight; both vendors use the same number. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
-enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum bytes of a kernel file */
+enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum size of a kernel file, in bytes */
 
 /* Kernels for the driver to load, or a container of kernels for several devices. */
 typedef struct vmafgpu__image {
-    char *data; /* allocated; ends with NUL, because CUDA expects text */
+    char *data; /* allocated; ends with a NUL, because CUDA expects a string */
     size_t size;
-    const struct vmafgpu__blob *blobs; /* compiled-in kernels, instead of `data` */
+    const struct vmafgpu__blob *blobs; /* compiled-in kernels, used instead of `data` */
     char name[256];                    /* for messages */
 } vmafgpu__image;
 
@@ -25952,10 +25957,10 @@ typedef struct vmafgpu__image {
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
-    const char *library;                        /* its name in messages */
+    const char *library;                        /* name of the library in messages */
     const char *libraries[12];                  /* file names to try, in this order */
     int is_kept;                                /* the library must not be unloaded */
-    int has_surfaces;                           /* its kernels can read surfaces and arrays */
+    int has_surfaces;                           /* the vendor's kernels can read surfaces and arrays */
     const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
     const struct vmafgpu__blob *blobs; /* compiled-in kernels; the last entry has no target; NULL if there are none */
@@ -25964,7 +25969,8 @@ typedef struct vmafgpu__vendor {
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* open() acquires the device; returns 1 on success. On failure it may set `reason`. close() releases the device. */
+    /* open() acquires the device; returns 1 on success. On failure, it may set `reason`. close() releases the
+     * device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
     /* enter() makes the device current on this thread; leave() restores the previous one. */
@@ -26020,8 +26026,8 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
     return library;
 }
 
-/* Writes the path of the file that contains this code, a shared library or the program, and returns its length. The
- * path may be relative. Returns 0 if the system does not report it. */
+/* Writes the path of the file that contains this code (a shared library or the program) and returns the length of the
+ * path. The path may be relative. Returns 0 if the system does not report it. */
 static size_t vmafgpu__path_of_code(char *out, size_t size) {
     static const char here = 0;
 #ifdef _WIN32
@@ -26086,11 +26092,12 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file in the folder of this code or of the running program, or where `make install` puts it: in ../lib/vmafgpu
- * relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if there is no such file. */
+/* Finds a file in the folder of the file that contains this code or of the running program, or where `make install`
+ * puts it: in ../lib/vmafgpu relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if
+ * there is no such file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
-    /* The last folder is for libraries in lib/x86_64-linux-gnu. */
+    /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
     static const char *const folders[] = { "", "../lib/vmafgpu/", "../vmafgpu/" };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char folder[960];
@@ -26117,17 +26124,17 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
  * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
- * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the
- * size and the CRC-32 of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream
- * is 0 if the blob is in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table
- * and the streams are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
+ * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the size and the CRC-32
+ * of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream is 0 if the blob is
+ * in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table and the streams are
+ * text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
 /* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
  * blob is unpacked. */
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
-    uint32_t is_text, packed_size; /* is_text: the stream consists of rows of TEXT_ROW characters and a NUL */
+    uint32_t is_text, packed_size; /* is_text: the stream is text in rows, each of TEXT_ROW characters and a NUL */
     uint32_t crc;                  /* CRC of the packed stream */
     uint32_t at, size;             /* offset and size in the unpacked stream */
 } vmafgpu__blob;
@@ -26135,7 +26142,7 @@ typedef struct vmafgpu__blob {
 enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 28,
-    VMAFGPU__CONTAINER_CHECKED = 24, /* the CRC-32 begins here */
+    VMAFGPU__CONTAINER_CHECKED = 24, /* the data that the CRC-32 covers begin here */
     VMAFGPU__CONTAINER_ENTRY = 32,
     VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 guarantees only 4095 per string */
 };
@@ -26186,7 +26193,7 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     return at == size ? (int)count : -1;
 }
 
-/* Whether a container, which has been read, belongs to this version of this file. */
+/* Whether a container that has been read matches this version of the header. */
 static int vmafgpu__is_current_container(const vmafgpu__image *image) {
     return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
@@ -26210,7 +26217,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Unpacks the k-th blob to an image. Sets `reason` if the blob is damaged or memory is short. */
+/* Unpacks the k-th blob into an image. Sets `reason` if the blob is damaged or memory is short. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
                            char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -26242,7 +26249,7 @@ static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const 
     return is_good;
 }
 
-/* ---- kernels: an image in memory, a file, compiled in, or beside the program ---- */
+/* ---- kernels: in memory, in a file, compiled in, or beside the program ---- */
 
 static vmafgpu_result vmafgpu__image_from_memory(vmafgpu *v, vmafgpu__image *image, const void *data, size_t size,
                                                  const char *name) {
@@ -26322,18 +26329,18 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 /* ================================================================================================
  * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
- * Pairs are collected in a slot until its batch is full. Then each kernel is launched once for all of them. A slot has
- * streams for work that can run in parallel, device memory for intermediate results, and events. Slots are used in
- * turn. The host waits only if the next slot is still running.
+ * Pairs are collected in a slot until the batch of the slot is full. Then each kernel is launched once for the whole
+ * batch. A slot has streams for work that can run in parallel, device memory for intermediate results, and events.
+ * Slots are used in turn. The host waits only if the next slot is still running.
  *
  * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
  * launched <= submitted. The sums of positions below `retired` are on the host.
  *
- * Planes are in rings, indexed by position. The ring of references has `history + in flight` planes, because motion
- * also reads earlier references. The ring of distorted frames has `in flight` planes. Both rings exist on the device.
- * For frames from pageable memory, both also exist in pinned host memory. A plane is overwritten only after all pairs
- * that read it are retired. The pinned planes stay valid until their pair is collected, because the CPU needs them if
- * the GPU fails.
+ * Planes are in rings, indexed by position. The ring of references has `flight + history` planes, because motion also
+ * reads earlier references. The ring of distorted frames has `flight` planes unless keeps_pairs is set. Both rings
+ * exist on the device. For frames from pageable memory, both rings also exist in pinned host memory. A plane is
+ * overwritten only after all pairs that read it are retired. The pinned planes of a pair stay valid until the pair is
+ * collected, because the CPU needs them if the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -26341,16 +26348,16 @@ typedef struct vmafgpu__feature_device_state {
     const vmafgpu__gpu_feature *feature; /* NULL if the context does not use this feature */
     void *functions[VMAFGPU__MAX_FUNCTIONS];
     int resident[VMAFGPU__MAX_FUNCTIONS];
-    size_t tables, scratch; /* offsets in the tables and in the scratch memory of a slot */
+    size_t tables, scratch; /* offsets of this feature's data in the tables and in a slot's scratch memory */
     size_t scratch_size;    /* for a whole batch */
 } vmafgpu__feature_device_state;
 
 /* The kernels of the image and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* for luma and for chroma; then the same two for surfaces */
+    void *pixels[4]; /* for luma, for chroma, for luma in surfaces, for chroma in surfaces */
     void *surfaces;  /* for YUV frames in surfaces */
-    size_t transfer; /* offset in the tables */
+    size_t transfer; /* offset of the transfer function in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
     size_t tables_size, scratch_size; /* scratch_size: per slot */
@@ -26364,10 +26371,10 @@ typedef struct vmafgpu__item {
     int history;
 } vmafgpu__item;
 
-/* The results of the GPU for a pair. */
+/* The results that the GPU computes for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* bits for illegal samples: 0 reference, 1 distorted, 2 and 3 their chroma */
+    uint32_t illegal; /* bits for illegal samples: 0 reference, 1 distorted, 2 and 3 the chroma of each */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -26376,13 +26383,13 @@ typedef struct vmafgpu__slot {
     void *branch[VMAFGPU__STREAMS]; /* events: a stream has finished; NULL for the first stream */
     uint64_t scratch;               /* address of this slot's part of the device memory */
     uint64_t device_results;
-    unsigned char *results; /* pinned: the sums of all pairs, then `illegal` of all, `claimed`, the words of all */
+    unsigned char *results; /* pinned: sums of all pairs, `illegal` masks of all pairs, `claimed`, words of all pairs */
     vmafgpu__batch batch;
     vmafgpu__gpu_chroma chroma[VMAFGPU__MAX_BATCH];
     vmafgpu__gpu_past past[VMAFGPU__MAX_BATCH];
     vmafgpu__import_launch imports;
     vmafgpu__pixels_item pixels[VMAFGPU__MAX_IMPORTS]; /* RGB frames */
-    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];   /* their kinds, see vmafgpu__pixels_kind_of() */
+    unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];   /* kinds of `pixels`, see vmafgpu__pixels_kind_of() */
     int pixels_count;
     vmafgpu__surfaces_launch surfaces;       /* YUV frames in surfaces */
     uint64_t made[3 * VMAFGPU__MAX_IMPORTS]; /* surfaces created for the caller's arrays */
@@ -26414,16 +26421,16 @@ struct vmafgpu__gpu {
     int flight;               /* maximum number of pairs in flight */
     int ring, distorted_ring; /* number of planes for references and for distorted frames */
     int sample_bytes;         /* bytes per sample in packed planes */
-    int is_plain;             /* the caller's samples have the packed form */
+    int is_plain;             /* the caller's samples are in packed form */
     int is_packed;            /* is_plain, and the caller's planes can be read in place */
     int is_checked;           /* samples can be illegal and must be checked */
-    int has_surfaces;         /* frames may be in surfaces and arrays */
+    int has_surfaces;         /* frames may be in surfaces or arrays */
     size_t results_size;
     size_t words_at;            /* offset of the words of standalone features in the results */
     int word_count;             /* number of words per pair */
-    size_t chroma_width;        /* bytes per row of a chroma plane */
+    size_t chroma_width;        /* bytes per row of a chroma plane, without padding */
     vmafgpu__lent_layout plane; /* layout of our copies of frames, on the host and on the device */
-    size_t frame_size;          /* bytes of a copy; without chroma if chroma is never copied */
+    size_t frame_size;          /* bytes per copy of a frame; without chroma if chroma is never copied */
     const vmafgpu__cpu_functions *functions;
 
     uint64_t memory; /* all device memory, one allocation; vmafgpu__gpu_close() frees it */
@@ -26449,7 +26456,7 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend will compute it. */
+/* Fills a map in host memory with NaN, because no backend will compute this map. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
@@ -26566,8 +26573,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory that the driver cannot
- * copy. */
+/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory from which the driver
+ * cannot copy it. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -26623,7 +26630,7 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills the launch arguments for all frames of one kind and returns how many there are. */
+/* Fills in the launch arguments for all frames of one kind and returns the number of these frames. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -26725,7 +26732,7 @@ static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Destroys the surfaces that were created for the caller's arrays until `count` of them are left. */
+/* Destroys the surfaces that were created for the caller's arrays until only `count` of them are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
     while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, close destroys the rest */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
@@ -26773,7 +26780,7 @@ static void vmafgpu__aim_at_chroma(const vmafgpu *v, const vmafgpu_frame *frame,
     }
 }
 
-/* Starts the copy of a plane from pinned memory to the device, without the padding of its rows. */
+/* Starts copying a plane from pinned memory to the device. The padding of the rows is not copied. */
 static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const void *from, ptrdiff_t pitch,
                                 size_t width, int height, void *stream) {
     vmafgpu__gpu *g = v->gpu;
@@ -26785,8 +26792,8 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts the copy of plane `i` of a caller's frame to our copy of the frame. The caller's frame is in the memory of
- * this GPU or of another GPU. If the pitch is negative, each row is copied separately. */
+/* Starts copying plane `i` of a caller's frame to our copy of the frame. The caller's frame is in the memory of this
+ * GPU or of another GPU. If the pitch is negative, each row is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -26856,8 +26863,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes the pairs of a finished batch as long as the feature requests it. The results become visible only after
- * that. */
+/* Recomputes each pair of a finished batch for as long as the feature requests another pass. The caller sees no results
+ * until all pairs are finished. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -26939,7 +26946,8 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns their number. */
+/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns the number of
+ * kernels. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -27032,8 +27040,8 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* If the driver has compiled a kernel from PTX, its blocks may have to be smaller than those of machine
-         * code. */
+        /* If the driver has compiled a kernel from PTX, its blocks may have to be smaller than those of the machine
+         * code in the file. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
@@ -27110,7 +27118,7 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame that was submitted earlier. This frame is in the current batch or in its plane of the ring. */
+/* Finds a frame that was submitted earlier, either in the current batch or in the ring of planes. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -27192,7 +27200,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copy the frames that the next batch depends on, because the caller may overwrite them before then. */
+    /* Copy the frames that the next batch depends on, because the caller may overwrite them before that batch runs. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -27231,7 +27239,7 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest batch in flight if this batch has finished. If `wait` is set, waits for it
+/* Fetches the results of the oldest batch in flight if this batch has finished. If `wait` is set, waits for the batch
  * first. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
@@ -27302,7 +27310,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
-    v->subject[0] = '\0'; /* it names a later frame; the caller adds the number of this one */
+    v->subject[0] = '\0'; /* the subject names a later frame; the caller adds the number of this frame */
     vmafgpu_result result = vmafgpu__cpu_need(v);
     int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has processed */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
@@ -27346,11 +27354,11 @@ typedef struct vmafgpu__upload {
     int has_chroma;             /* the chroma planes are needed */
     uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
     int is_on_peer;             /* the frame is in the memory of another GPU */
-    int was_packed;             /* the frame is packed, whatever the config states */
+    int was_packed;             /* the frame is packed, regardless of the config */
     int is_trusted;             /* the samples have been checked */
     vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
-    /* Results. `use`: the frame for the CPU. is_ours: `use` is our plane. is_packed: this plane is packed and legal.
-     * `target`: the addresses for the kernels. */
+    /* Results. `use`: the frame that the CPU reads. is_ours: `use` is our plane. is_packed: this plane is packed and
+     * legal. `target`: the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
@@ -27392,7 +27400,7 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
     return VMAFGPU_OK;
 }
 
-/* Frames to be copied to our planes by the threads. */
+/* Frames that the threads copy to our planes. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
@@ -27509,8 +27517,8 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies and converts frames to our planes with all threads, and reports illegal samples. All lent frames are checked
- * before any of them is converted in place, so that the frames are unchanged if one is refused. */
+/* Copies frames to our planes, or converts lent frames in place, using all threads. Reports illegal samples. All lent
+ * frames are checked before any of them is converted, so that no frame is changed if one is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -27538,8 +27546,8 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
 }
 
 /* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read the frame in
- * place. Returns the addresses for the kernels. If the samples have not been checked, VIF checks them if it reads the
- * frame; otherwise an import does. */
+ * place. Returns the addresses for the kernels. Samples that have not been checked yet are checked by VIF if VIF reads
+ * the frame, otherwise by an import. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -27626,15 +27634,15 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Our planes of a pair stay in
+/* Returns how many positions must be collected before this one can be submitted or lent. Our planes for a pair stay in
  * use until the pair is collected, because the CPU may need them. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
 }
 
-/* Whether a push would return without waiting. If incomplete batches were launched, the slot to fill may still be
- * running. */
+/* Whether a push would return without waiting for a slot. If incomplete batches were launched, the slot to fill may
+ * still be running although few pairs are in flight. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
@@ -27723,8 +27731,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 }
 
-/* Reports the illegal samples of an outcome. If the frame in `item` is in host memory, the message contains their
- * position. */
+/* Reports an error if a frame of the pair has illegal samples. If the frame is in host memory, the message contains the
+ * position of the first illegal luma sample. `item` can be NULL. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -27886,8 +27894,8 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of kept frames include chroma. If complete pairs are kept, their chroma is needed for another
- * check. */
+/* Whether copies of kept frames include chroma. If complete pairs are kept, chroma is included because the CPU checks
+ * it again if the GPU fails. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -28165,7 +28173,7 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. For such frames larger batches are faster: there are fewer launches, and part of
+     * device memory need no transfer. For such frames, larger batches are faster: there are fewer launches, and part of
      * the GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
@@ -28176,9 +28184,9 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs, a run has as many pairs as can be in flight. The references just before a run are submitted
-     * again, so longer runs save work. To make runs longer, batches are larger: more batches in flight would need more
-     * streams than there are hardware queues. */
+    /* With several GPUs, a run contains as many pairs as can be in flight. The references just before a run are
+     * submitted again, so longer runs save work. Runs are made longer by larger batches, not by more batches in flight,
+     * which would need more streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit on the device memory that the default batch and queue use. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -28324,7 +28332,7 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
 }
 
 /* Returns the total size of struct vmafgpu__gpu, the vendor's struct and the state of edits. Unless `g` is NULL, sets
- * its pointers to the other two parts. */
+ * the pointers in *g to the other two parts. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -28344,7 +28352,7 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
 
 /* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which this
  * noise is replaced, mixed with other noise, or amplified. If CAMBI is used, most of the picture contains bands
- * instead. The rows below luma are chroma, which is noise. */
+ * instead. The rows below the luma plane are chroma and also consist of noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -28410,7 +28418,7 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window of CAMBI determines which kernels are used: use that of the real size. */
+    /* The window of CAMBI determines which kernels are used: use the window for the real size. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
@@ -28441,7 +28449,7 @@ static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t 
     }
 }
 
-/* Scores the test frames on the GPU (`cpu` is 0) or on the CPU. Stores the sums of the last pair in `sums`. */
+/* Scores the test frames on the GPU if `cpu` is 0, otherwise on the CPU. Stores the sums of the last pair in `sums`. */
 static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     const int history = t->gpu->history;
     vmafgpu_result result = cpu && !t->cpu ? vmafgpu__cpu_open(t) : VMAFGPU_OK;
@@ -28449,7 +28457,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        /* Pairs before the last one use the next reference as the distorted frame. */
+        /* If pairs before the last one need a distorted frame, they use the next reference. */
         job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
@@ -28461,8 +28469,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Copies the test frames to arrays and scores these copies; only the import kernels are different. Returns
- * VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
+/* Copies the test frames to arrays and scores these copies. Only the import kernels differ from those of the other
+ * tests. Returns VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -28509,7 +28517,7 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
 }
 
 /* Compares the results of the GPU with those of the CPU. Returns the name of a kernel whose results differ, or NULL.
- * For a standalone feature, this is the name of its first kernel. */
+ * For a standalone feature, returns the name of the first kernel of the feature. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
                                          const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
@@ -28613,7 +28621,8 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test on context `t`, which is otherwise equal to `v`. The device must be current. */
+/* Runs the self-test of `v` on context `t`, which differs from `v` only in the settings that the test needs. The device
+ * must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -29148,18 +29157,18 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
 
 /* ---- AMD: images are code objects (ELF), one for each target; a bundle contains several ---- */
 
-/* In HIP each thread has a current device and a last error; there are no contexts. */
+/* In HIP, each thread has a current device and a last error; there are no contexts. */
 typedef struct vmafgpu__hip_state {
     int caller_device; /* current device of the calling thread */
     int is_clean;      /* the thread had no pending error before our call */
-    char *image;       /* the loaded image; the runtime may read it until it is unloaded */
+    char *image;       /* the loaded image; the runtime may read this memory until the module is unloaded */
 } vmafgpu__hip_state;
 
 static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Starts the runtime. The query for pending errors, which comes first, also starts it. */
+/* Starts the runtime. The query for pending errors must come first; it starts the runtime too. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -29263,7 +29272,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* In all versions of the library, the struct of attributes begins with the kind of memory and the device. */
+/* In all versions of the library, the struct of pointer attributes begins with the kind of memory and the device. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -29280,7 +29289,7 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether `target` is the target of the device. Features after a colon are ignored, because the driver checks them. */
+/* Whether `target` matches the device. Features after a colon are ignored, because the driver checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -29477,10 +29486,10 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * ================================================================================================
  * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, but
  * with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit; GPUs get runs in turn.
- * A unit numbers the frames that are submitted to it; such a number is a place. The first pairs of a run depend on
- * references before the run. These references are handed over: they are submitted both to their own unit and to the
- * unit of the later run, so no frame has to be kept. Their places come just before those of the run, and their sums are
- * discarded.
+ * Each unit numbers the frames that are submitted to it; the number of a frame is called its place. The first pairs of
+ * a run depend on references before the run. These references are handed over: they are submitted both to their own
+ * unit and to the unit of the later run, so no frame has to be kept. Their places come just before those of the run,
+ * and their sums are discarded.
  *
  * Runs are dealt, that is, assigned to units, as far ahead as handing over and lending require. A run never moves to
  * another unit once it is dealt. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the
@@ -29490,7 +29499,7 @@ enum { VMAFGPU__MAX_DEALS = 128 };
 
 typedef struct vmafgpu__unit {
     vmafgpu *context;
-    int64_t dealt, submitted, collected; /* numbers of places */
+    int64_t dealt, submitted, collected; /* counted in places */
 } vmafgpu__unit;
 
 /* A run of positions for one unit. */
@@ -29504,7 +29513,7 @@ typedef struct vmafgpu__deal {
 /* A GPU being opened by a thread. */
 typedef struct vmafgpu__opening {
     vmafgpu *context; /* the future unit, or NULL */
-    char *borrowed;   /* copies of the data to which its config points */
+    char *borrowed;   /* copies of the data that the config of `context` points to */
     vmafgpu_result result;
     int is_over; /* atomic: the thread has finished */
 #ifndef VMAFGPU_NO_THREADS
@@ -29517,10 +29526,10 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* indices of deals: the one to collect from next; one after the last */
+    int64_t oldest, newest;                  /* index of the deal to collect from next; index after the last deal */
     int64_t submitted, collected;            /* positions */
     char name[256];                          /* names of all devices */
-    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* as in config.gpu.devices; [0] also for background opening */
+    vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* indexed like config.gpu.devices; background opening uses [0] */
 };
 
 /* ---- units ---- */
@@ -29598,7 +29607,7 @@ static VMAFGPU__THREAD_MAIN vmafgpu__opening_main(void *arg) {
     return 0;
 }
 
-/* Waits for the thread. Returns its context, even if opening this context has failed. */
+/* Waits for the thread that opens a context. Returns this context, even if opening it has failed. */
 static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu *t = o->context;
     vmafgpu__thread_join(o->thread);
@@ -29607,7 +29616,8 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* Copies the texts and kernels of the config, because the caller may free the originals after vmafgpu_open(). */
+/* Copies the strings and kernels that the config refers to, because the caller may free the originals after
+ * vmafgpu_open(). */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -29647,7 +29657,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
     if (o->result == VMAFGPU_OK) {
         vmafgpu__add_unit(f, t);
         memcpy(f->name, t->gpu->name, sizeof t->gpu->name);
-        (void)vmafgpu__fleet_furnish(v); /* if this starts no threads, the calling thread copies all frames */
+        (void)vmafgpu__fleet_furnish(v); /* if no thread can be started, the calling thread copies all frames */
         return;
     }
     memcpy(v->note, o->result == VMAFGPU_ERROR_BACKEND ? t->note : t->error, sizeof v->note);
@@ -29672,7 +29682,8 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts opening all of config.gpu.devices except the first. The first unit calls this once its GPU has been found. */
+/* Starts opening all devices in config.gpu.devices except the first. Called for the first unit once its GPU has been
+ * found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29701,7 +29712,7 @@ static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmaf
     vmafgpu *t = vmafgpu__end_opening(v, o);
     *result = o->result;
     if (backend != v->config.backend && (o->result != VMAFGPU_OK || t->gpu->vendor->backend != backend)) {
-        vmafgpu__end_unit(v, t); /* the thread has tried all vendors, but all GPUs must have the vendor of the first */
+        vmafgpu__end_unit(v, t); /* the thread tried all vendors, but only the vendor of the first GPU is allowed */
         return NULL;
     }
     if (t->error[0])
@@ -29743,9 +29754,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. The run of a GPU, together with the references handed over to this GPU, fills all
- * batches that it can have in flight. So this GPU is busy while the other GPUs are supplied. The CPU gets single pairs,
- * because a GPU may be open in time for the next pair. */
+/* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
+ * that can be in flight on the GPU. So this GPU stays busy while the other GPUs receive frames. The CPU gets single
+ * pairs, because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29754,8 +29765,8 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until a run contains the position. The next run goes to a different unit only if all references that have
- * to be handed over are still to be submitted. Otherwise the last run is extended. */
+/* Deals runs until a run contains the position. The next run goes to a different unit only if none of the references to
+ * be handed over has been submitted yet. Otherwise the last run is extended. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -29790,7 +29801,7 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit. This may also be the place of a handed-over reference. Returns NULL
+/* Returns the run that contains a place of a unit. The place may also be that of a handed-over reference. Returns NULL
  * if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
@@ -29801,7 +29812,7 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether a place of a unit is that of a handed-over reference. */
+/* Whether a place in a unit holds a reference that was handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
@@ -29823,7 +29834,8 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Also deals all runs up to this
+ * position. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -29976,8 +29988,8 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until all handed-over references are in the memory of their GPUs, because the caller may then reuse the
- * frames. */
+/* Waits until all handed-over references are in the memory of their GPUs, because the caller may reuse the frames after
+ * this call. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -30046,7 +30058,7 @@ static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *
                : VMAFGPU_OK;
 }
 
-/* Returns the unit that gets the next position. */
+/* Returns the unit for `position`, which is the next one to be submitted or lent. */
 static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
     const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
     return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
@@ -30067,7 +30079,7 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
 }
 
 /* Describes the first GPU that works or, if all have failed, the first GPU. The backend name is that of the unit for
- * the next pair. Failed GPUs are ignored as long as others work. */
+ * the next pair. Failed GPUs are ignored as long as another GPU works. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu__gpu *found = NULL;
@@ -30182,8 +30194,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all of config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a listed GPU fails, or if no GPU
- * works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
+/* Opens all devices in config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a listed GPU fails, or
+ * if no GPU works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -30216,14 +30228,14 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #else
     vmafgpu__fleet *f = v->fleet;
     f->history = vmafgpu__looks_back(v);
-    /* Without kernels no GPU can be opened. */
+    /* Without kernels, no GPU can be opened. */
     if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
         return VMAFGPU_AGAIN;
     vmafgpu *t = vmafgpu__new_unit(v);
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* use all: a pair must not delay the switch to the GPU */
+        t->config.threads = t->config.gpu.copy_threads; /* all threads: a pair must not delay the switch to the GPU */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -30275,7 +30287,7 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>table                                        list of features
  * ================================================================================================ */
-/* The features are searched for column names in this order. */
+/* When a column is looked up by name, the features are searched in this order. */
 static const vmafgpu__feature vmafgpu__features[] = {
     VMAFGPU__ADM_FEATURE,         VMAFGPU__VIF_FEATURE,          VMAFGPU__MOTION_FEATURE,
     VMAFGPU__CAMBI_FEATURE,       VMAFGPU__SPEED_CHROMA_FEATURE, VMAFGPU__SPEED_TEMPORAL_FEATURE,
@@ -30308,7 +30320,7 @@ static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *colum
     return NULL;
 }
 
-/* Lists the features of this build: "adm, vif, motion, cambi or speed_chroma". */
+/* Lists the features of this build, for example "adm, vif, motion, cambi or speed_chroma". */
 static const char *vmafgpu__name_features(char *text, size_t size) {
     size_t used = 0;
     const char *last = NULL;
@@ -30329,8 +30341,8 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
  * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
-/* Returns the chunk that contains row r of the score list. Sets *offset to the place of the row in this chunk. Chunk k
- * has 64 << k rows. */
+/* Returns the chunk that contains row r of the score list. Sets *offset to the index of the row within this chunk.
+ * Chunk k contains 64 << k rows. */
 static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     int chunk = 0;
     int64_t rows = VMAFGPU__FIRST_CHUNK_ROWS;
@@ -30421,7 +30433,7 @@ static void vmafgpu__add_to_totals(vmafgpu *v, const double *row) {
         vmafgpu__add_to(&v->totals[i], row[i], is_first);
 }
 
-/* Marks values as not yet computed, with a NaN that has special bits. */
+/* Marks values as not yet computed by setting them to a NaN with a special bit pattern. */
 static void vmafgpu__make_unknown(double *values, int count) {
     const uint64_t bits = 0x7ff8766d61666770u;
     for (int i = 0; i < count; i++)
@@ -30434,7 +30446,7 @@ static int vmafgpu__is_unknown(double value) {
     return memcmp(&value, &unknown, sizeof value) == 0;
 }
 
-/* Writes the feature values of a pair that do not depend on other frames. */
+/* Writes those feature values of a pair that do not depend on other frames. */
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -30507,7 +30519,7 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes the positions whose temporal features are known, in order. Computes the model scores of their pairs and
+/* Completes, in order, the positions whose temporal features are known. Computes the model scores of their pairs and
  * passes these scores to config.on_score. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
@@ -30554,7 +30566,7 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* Collects the sums of the frames that the backend has finished. Before that, waits for all frames before `until`. */
+/* First waits for all frames before `until`. Then collects the sums of all frames that the backend has finished. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -30598,14 +30610,14 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
  * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
- * instruction set level compute both. A TILE is the part of a picture around the changed samples; it is scored like a
- * small picture. The base and all candidates are the distorted pictures of one job. The picture is reflected at the
- * edges of the tile. At an edge of the tile that is not an edge of the picture, this is wrong, but equally wrong for
- * the base and for the candidates. Tiles are so large that no sample depends both on the rectangle and on reflection at
- * such an edge. So the difference is exact.
+ * selected instruction set level compute both contributions. A TILE is the part of a picture around the changed
+ * samples; it is scored like a small picture. The base and all candidates are the distorted pictures of one job. The
+ * picture is reflected at the edges of the tile. At an edge of the tile that is not an edge of the picture, reflection
+ * causes errors, but the same errors for the base and for the candidates, because tiles are large enough that no sample
+ * depends both on the rectangle and on reflection at such an edge. So the difference is exact.
  *
- * If columns or rows first..end - 1 of the input of a scale change, the samples listed here change at this scale.
- * Reflection does not add any others.
+ * If columns or rows first..end - 1 change in the input of a scale, the samples listed below change at this scale.
+ * Reflection adds no further samples.
  *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
  *         where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
@@ -30649,7 +30661,7 @@ typedef struct vmafgpu__editor {
     void *vif_scratch, *adm_scratch;
     void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
     vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
-    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks if it equalled the reference; zero between uses */
+    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks of the reference compared with itself; zero between uses */
     vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
@@ -30672,7 +30684,7 @@ struct vmafgpu__edits {
      * row. */
     vmafgpu_block *blocks;
     float *shares;                  /* output instead of `blocks`, or NULL */
-    double slopes[VMAFGPU__SLOPES]; /* slopes at the base */
+    double slopes[VMAFGPU__SLOPES]; /* slopes of the prediction at the base */
     int size, across;
     uint16_t *log_table; /* used by the plain C code */
 };
@@ -30835,8 +30847,8 @@ static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes: the region and two more coefficients on either side, of which the
- * outer ones are wrong. If the border of the band is narrower than two coefficients, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes: the region plus two coefficients on either side, of which the outer
+ * one gets a wrong value. If the border of the band is narrower than two coefficients, the tile is the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -30846,7 +30858,7 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: the row sums if has_region is set, the low-pass bands of the candidates if makes_low is
+/* Computes a tile of bands: the row sums if has_region is set, and the low-pass bands of the candidates if makes_low is
  * set. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
@@ -30864,7 +30876,7 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Without a region, the borders exclude all coefficients. With a region, they are the margin of the tile. */
+    /* Without a region, the borders exclude all coefficients. With a region, the borders are the margin of the tile. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -30997,7 +31009,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
     }
 }
 
-/* Converts changes of sums to the format of the records that the GPU writes. */
+/* Converts the changes in the sums to the format of the records that the GPU writes. */
 static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base,
                                    int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -31117,7 +31129,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes all columns of the base, but with the sums of an edit. */
+/* Computes the columns that the base would have with these sums. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -31189,7 +31201,8 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes the unit of the ADM sums of blocks for each scale. The sums of blocks are not rounded. */
+/* Computes, for each scale, the factor that converts ADM sums of blocks, which are not rounded, to the unit of frame
+ * sums. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
@@ -31324,7 +31337,7 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map. Writes all of it to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
+/* Computes a map. Writes the whole map to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -31609,7 +31622,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
-    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame */
+    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame: use any */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -31658,7 +31671,7 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
-/* Resets the result of edit i. This happens before the edit is scored, or if it is not scored at all. */
+/* Resets the result of edit i. Called before the edit is scored, or if the edit is not scored at all. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
     if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
@@ -31688,7 +31701,7 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->next = 0;
     const vmafgpu_result result =
         v->edits_on_gpu ? v->edits_on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-    /* On failure the partial results are undefined: blank all of them. */
+    /* On failure, the partial results are undefined: blank all of them. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
     if (result != VMAFGPU_OK)
@@ -31744,7 +31757,7 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
     VMAFGPU__EDIT_PATCH,
     VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF, /* one for each input, see vmafgpu__vif_input() */
+    VMAFGPU__EDIT_VIF, /* one kernel for each input, see vmafgpu__vif_input() */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
@@ -31785,13 +31798,13 @@ struct vmafgpu__gpu_edits {
     uint64_t cubes[VMAFGPU__SCALES]; /* ADM cubes of each variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares; /* memory of maps, enough for map_space blocks */
+    uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     void *mapped; /* event: the latest map of a pair is done; NULL without config.map_block_size */
     void *scored; /* event: the input of a map is complete; NULL without config.map_block_size */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane being read */
-    int shown[VMAFGPU__SLOPES];        /* words of a record that are reported, or -1 */
+    int shown[VMAFGPU__SLOPES];        /* indices of the record words that are reported, or -1 */
 };
 
 /* Lists the kernels that edits and maps need. */
@@ -31846,8 +31859,8 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes, limited to `most` bytes or one item if that is
- * larger. */
+/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes, limited to `most` bytes or, if that is larger, to
+ * the size of one item. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
@@ -31955,8 +31968,8 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
         shape->threads /= 2;
 }
 
-/* Chooses the number of lanes per strip for edits that have this many rows, including margins. Minimises the total
- * number of lanes first, then the number of strips. */
+/* Chooses the number of lanes per strip for edits with `rows` rows, including margins. Minimises the total number of
+ * lanes first, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -32008,7 +32021,7 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     return out;
 }
 
-/* Fills the VIF launch arguments that are common to the base and to edits. */
+/* Fills in the VIF launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -32046,7 +32059,7 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[functions + input], &shape, stream, launch);
 }
 
-/* Fills the ADM launch arguments that are common to the base and to edits. */
+/* Fills in the ADM launch arguments that are common to the base and to edits. */
 static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -32131,7 +32144,8 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the parameters of a map part that consists of `count` blocks of this size, starting at block `first`. */
+/* Returns the parameters for the part of a map that consists of `count` blocks of this size, starting at block
+ * `first`. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -32174,7 +32188,7 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
 }
 
 /* Launches the kernels for the map of a pair after those for its sums. The work is distributed over all streams, since
- * most parts are independent. All maps use the same memory, so a map waits for the previous one. */
+ * most parts are independent. All maps use the same memory, so each map waits for the previous one. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -32195,7 +32209,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* the first map does not wait */
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* for the first map, this does not wait */
     vmafgpu__clear_map(v, &map, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
@@ -32216,7 +32230,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base in parts. Each part has as many blocks as fit into memory. */
+/* Computes the map of the base in parts. Each part contains as many blocks as fit into memory. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -32294,7 +32308,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
 }
 
 /* Puts as many edits as possible into a lane, starting with index `next`, and starts their transfer. Returns the index
- * after the last one. `scores` marks refused edits; it can be NULL. Sets `size` to the largest width and height. */
+ * after the last of these edits. `scores` marks refused edits; it can be NULL. Sets `size` to the largest width and
+ * height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -32351,7 +32366,7 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
     return next;
 }
 
-/* Starts the copy of the records of a lane to the host. */
+/* Starts copying the records of a lane to the host. */
 static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     const size_t size = vmafgpu__edit_records_size(v->gpu->edits->words, lane->count);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
@@ -32494,7 +32509,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
 
-/* Waits for all pairs in flight. They use the same memory for row sums and maps as the base. */
+/* Waits for all pairs in flight. These pairs use the same memory for row sums and maps as the base. */
 static void vmafgpu__edits_alone(vmafgpu *v) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_enter(v);
@@ -32581,8 +32596,8 @@ typedef struct vmafgpu__edits_tested {
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, tries an edit and computes maps. `first` is the reference. The distorted frame comes after it
- * in memory. */
+/* Makes a pair the base, tries an edit and computes maps. `first` is the reference; the distorted frame follows the
+ * reference in memory. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -32610,7 +32625,7 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
         memset(t->cpu->adm_rows, 0, sizeof t->cpu->adm_rows);
     else
         t->gpu->edits->slot = t->gpu->next_slot;
-    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the GPU does this itself */
+    if (result == VMAFGPU_OK && (size || !on_gpu)) /* if only maps are enabled, the GPU finalises the base itself */
         result = vmafgpu__edits_finalise(t);
     memset(&edit, 0, sizeof edit);
     edit.x = t->config.width / 3;
@@ -32725,8 +32740,8 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * ================================================================================================ */
 
 /* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro reveals:
- * -fassociative-math, -freciprocal-math and a different rounding mode of the caller. Except on x86, also detects
- * clang's -ffp-contract=fast. */
+ * -fassociative-math, -freciprocal-math and rounding modes other than to nearest. On processors other than x86, also
+ * detects clang's -ffp-contract=fast. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -32996,7 +33011,7 @@ static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *u
     return result;
 }
 
-/* Changes a count atomically and returns the new value. */
+/* Adds `change` to a count atomically and returns the new count. */
 static int vmafgpu__count(int *value, int change) {
     int before;
     do
@@ -33126,8 +33141,8 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names those columns of an extractor that come in one turn. The first of them is column `at`. Returns the next
- * column. */
+/* Names the columns of an extractor that belong to this turn. The first of these becomes column `at`. Returns the
+ * column after the last one. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -33153,8 +33168,8 @@ static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, in
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: first the extractors by turn, then the models, then the other outputs of model
- * collections. If v->names is NULL, no names are written. */
+/* Assigns columns in libvmaf's order: first the columns of the extractors, by turn, then the models, then the other
+ * outputs of model collections. If v->names is NULL, no names are written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -33322,8 +33337,7 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If it does, sets the note to explain
- * this. */
+/* Whether the config requires something that only the CPU backend supports. If so, the note names the requirement. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -33683,7 +33697,7 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it is the
+/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it names the
  * cause. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
@@ -33803,7 +33817,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
 
 /* ---- frames ---- */
 
-/* Computes the offsets and pitches of the planes of a picture. Returns its size, or 0 if the arguments are invalid. */
+/* Computes the offsets and pitches of the planes of a picture. Returns the size of the picture, or 0 if the arguments
+ * are invalid. */
 static size_t vmafgpu__lay_planes(const vmafgpu_config *c, ptrdiff_t pitch, size_t offset[3], ptrdiff_t pitches[3]) {
     enum { MOST_PLANES = 3, SLACK = 8 };
     if (!c || c->width < 1 || c->width > VMAFGPU__MAX_SIZE || c->height < 1 || c->height > VMAFGPU__MAX_SIZE)
@@ -34093,7 +34108,7 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* Reports that a frame has no score and, if it is still known, the reason. */
+/* Reports that a frame has no score, and also reports the reason if this is still known. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
     enum { AHEAD = 2 }; /* maximum number of later frames that motion depends on */
     const int64_t distance = v->failed_position - (index + v->seeded);
@@ -34831,9 +34846,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>levels                                       vector code per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level. This section defines the names and the operations of the level. Then
- * it includes the file once more to compile the parts "lanes" and "vectors" of the feature sections. The code of these
- * parts is the same for all levels and names no instruction set.
+ * >>cpu includes this file again for each level. In that pass, this section defines the names and the operations of the
+ * level. Then it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. The code
+ * of these parts is the same for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
@@ -34886,10 +34901,10 @@ VMAFGPU__COLD_END
 
 /* ---- names ----
  *
- * A program may contain several levels, so each function name ends in its level: a debugger shows vmafgpu__vif_rows as
- * vmafgpu__vif_rows_avx2. Each section defines such macros for the names of its functions; the macros here are those of
- * this section. The macros stay defined, since all levels define them in the same way. No other function may have one
- * of these names.
+ * A program may contain several levels, so the name of each function ends with the level: a debugger shows
+ * vmafgpu__vif_rows as vmafgpu__vif_rows_avx2. Macros append the level. Each section defines these macros for its own
+ * functions; those below are for the functions of this section. The macros stay defined, since all levels define them
+ * in the same way. No other function may have one of these names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -34930,7 +34945,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* Unrolls a loop over a small array of registers; otherwise this array would be kept in memory. */
+/* Unrolls a loop over a small array of registers; otherwise compilers would keep the array in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -34945,8 +34960,8 @@ VMAFGPU__COLD_END
  * This code consists of loops over VMAFGPU__LANES adjacent samples. Their statements are so simple that compilers
  * vectorise the loops. At every level, each lane executes the operations of the formula in order.
  *
- * clang does not vectorise loops if floating-point exceptions matter. If exceptions do not matter, clang may fuse
- * products and sums (see >>settings). So on x86 this pass is compiled for processors without FMA, and AVX-512 uses the
+ * clang vectorises these loops only if floating-point exceptions can be ignored, but in that case it may fuse products
+ * and sums (see >>settings). So on x86, clang compiles this pass for processors without FMA, and AVX-512 uses the
  * functions of AVX2.
  */
 #define VMAFGPU__LANES 32
@@ -34988,12 +35003,13 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * A register is a vmafgpu__v, whatever the type of its lanes. v_NAMEb operates on signed lanes of b bits, v_NAME_ub on
  * unsigned lanes, v_NAME_fb on floats or doubles, and v_NAME on single bits. Parts of names:
- *   sll, srl, sra      shift all lanes by one count; slli, srli, srai: by a constant; sllv, srav, srlv: each lane by
- *                      its own count
- *   even, odd          lanes, counted from 0; mul_even multiplies even lanes; the products have lanes of twice the size
- *   unpack, pack       operate on blocks of 128 bits; pack restores the order of unpack_low and unpack_high and
- *                      saturates; in_order sorts the result of a pack that follows no unpack
- *   any, all, keep, .. operate on masks, which have a flag for each lane of 32 bits
+ *   sll, srl, sra      shift all lanes by the same count; slli, srli and srai shift by a constant; sllv, srav and srlv
+ *                      shift each lane by its own count
+ *   even, odd          operate on even-numbered or odd-numbered lanes, counted from 0; mul_even returns its products in
+ *                      lanes of twice the size
+ *   unpack, pack       operate on blocks of 128 bits; pack saturates and undoes the order of unpack_low and
+ *                      unpack_high; after a pack without an unpack before it, in_order sorts the lanes
+ *   any, all, keep, .. operate on masks, which contain a flag for each 32-bit lane
  * The lines that all x86 levels share come first, then the lines of each x86 level, then those of NEON. Every operation
  * is used somewhere.
  */
@@ -35106,11 +35122,11 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_select(bits, a, b) _mm256_blendv_epi8(b, a, bits) /* a where bits are set, else b */
 #  define vmafgpu__v_any(a) (!_mm256_testz_si256(a, a))                                 /* whether any bit is set */
 #  define vmafgpu__v_any_and(a, b) (!_mm256_testz_si256(a, b))                          /* whether a & b is not 0 */
-#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* all bits of a lane, or none */
+#  define vmafgpu__v_equal16(a, b) _mm256_cmpeq_epi16(a, b) /* sets all bits of a lane, or none */
 #  define vmafgpu__v_greater8(a, b) _mm256_cmpgt_epi8(a, b)
 #  define vmafgpu__v_greater16(a, b) _mm256_cmpgt_epi16(a, b)
-/* v_unequal16 returns one bit for each lane of 16 bits in which a and b differ. The bits of adjacent lanes are
- * LANE_BITS apart. v_first_lane returns the index of the first lane whose bit is set. */
+/* v_unequal16 sets one bit for each 16-bit lane in which a and b differ. The bits of adjacent lanes are LANE_BITS
+ * apart. v_first_lane returns the index of the first lane whose bit is set. */
 #  define VMAFGPU__V_LANE_BITS 2
 #  define vmafgpu__v_lanes uint32_t
 #  define vmafgpu__v_unequal16(a, b) (~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(a, b)) & 0xaaaaaaaau)
@@ -35118,7 +35134,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
 /* Computes the number of leading zeros from the exponent of the value as a float. First clears the bit 8 places below
- * the leading one, so that the conversion cannot round up to a power of 2. */
+ * the leading 1 bit, so that the conversion cannot round up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -35141,7 +35157,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where the mask is set */
-/* Converts lanes with 0 <= a < 2^31 to float. First clears the bit 16 places below the leading one, so that rounding
+/* Converts lanes with 0 <= a < 2^31 to float. First clears the bit 16 places below the leading 1 bit, so that rounding
  * does not change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
@@ -35154,8 +35170,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
-/* Converts two registers of doubles to one of integers, rounding towards zero (but with AVX-512, negative values are
- * rounded down). Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
+/* Converts two registers of doubles to one register of 32-bit integers, rounding towards zero or, with AVX-512,
+ * rounding down. Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -35224,8 +35240,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, so that the last bit of the sum has the value 1, and truncates the sum. As the sum is positive, this
- * rounds negative values down, too. */
+/* Adds 1.5 * 2^52, so that the last bit of the sum has the value 1, and truncates the sum. As the sum is always
+ * positive, this rounds down even if the value is negative. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
                                             _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
@@ -35246,7 +35262,7 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
 #else
-/* Operations on registers with lanes of a type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two
+/* Operations on registers with lanes of a given type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two
  * int16x8_t. */
 #  define VMAFGPU__V_AS(type, a) vreinterpretq_##type##_s8(a)
 #  define VMAFGPU__V_OF(type, a) vreinterpretq_s8_##type(a)
@@ -35410,8 +35426,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 /* ---- float arithmetic of x86 ----
  *
  * clang compiles the functions of <immintrin.h> with the settings that are in effect when the header is first included.
- * This may happen in the caller's file with -funsafe-math-optimizations, and inlined functions keep these settings. The
- * functions defined here use the settings of this file.
+ * This may happen in one of the caller's files that is compiled with -funsafe-math-optimizations, and inlined functions
+ * keep these settings. The functions defined here use the settings of this file.
  */
 #if VMAFGPU__LEVEL != VMAFGPU__NEON
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
@@ -35485,8 +35501,8 @@ static uint32_t vmafgpu__or_words(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns the samples from x on of a row of w bytes or words, as 16-bit lanes. Lanes after the last sample are 0. Does
- * not read beyond the end of the row, because another thread may be writing there. */
+/* Returns the samples of a row of w bytes or words, starting at sample x, as 16-bit lanes. Lanes after the last sample
+ * are 0. Does not read beyond the end of the row, because another thread may be writing there. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_samples(const void *row, int wide, int x, int w) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
     uint16_t part[LANES];

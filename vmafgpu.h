@@ -77,9 +77,10 @@
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
  * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
  * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
- * Neither function changes the clip, so you must still push the encode that you choose. Its score can be lower in the
- * clip, because motion2 then also depends on the next reference; motion2 is the same for all candidates. Scores are
- * clipped to the range of the model. To rank encodes that reach its upper end, set disable_clip in the model config.
+ * Neither function changes the clip, so you must still push the encode that you choose. The score of this encode can be
+ * lower in the clip, because motion2 then also depends on the next reference; motion2 is the same for all candidates.
+ * Scores are clipped to the score range of the model. To rank encodes that reach the upper end of this range, set
+ * disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
@@ -147,10 +148,11 @@
  *
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
  * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
- * rectangle. This score is bit-identical to that of the whole changed frame. vmafgpu_edit_commit() applies an edit to
- * the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which feature sums and which blocks of the frame
- * affect the score most. Edits require models that use only adm, vif and motion, as all v0.6 models do except the float
- * ones. Edits change neither the clip nor your frames: write the chosen samples into your frame before you push it.
+ * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
+ * to the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which feature sums and which blocks of the
+ * frame affect the score most. Edits require models that use only adm, vif and motion, as all v0.6 models do except the
+ * float ones. Edits change neither the clip nor your frames: write the chosen samples into your frame before you push
+ * it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
@@ -210,7 +212,7 @@
  *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at 3 picture heights; neg models do not reward sharpening
  *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at 1.5 picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
- *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: use float features
+ *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: versions with float features
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at 3 and 5 picture heights
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at 1.5 and 3 picture heights; the score range of _3d0h_2160 is 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
@@ -220,11 +222,11 @@
  * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to
  * the size of the frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
- * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported; a few cases are "CPU only". Each
- * feature is listed with its columns, followed by its options in the form: name (alias) default, range. Options are
- * separated by `|`. If the value of an option differs from the default, _alias_value is appended to the column name, or
- * _alias for a flag. Numbers are first rounded to six significant digits, as in libvmaf. Options that a feature does
- * not have are ignored with a warning; see config.strict_options.
+ * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported. Each feature is listed with its
+ * columns, followed by its options in the form: name (alias) default, range. Options are separated by `|`. If the value
+ * of an option differs from the default, _alias_value is appended to the column name, or _alias for a flag. Numbers are
+ * first rounded to six significant digits, as in libvmaf. Options that a feature does not have are ignored with a
+ * warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
  *           debug false; if true, adds numerators and denominators
@@ -317,20 +319,20 @@
  *     some versions crash when they are unloaded.
  *   - Kernels are searched for in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in with
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
- *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the corresponding folders for the
- *     executable, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums. Unsuitable files are
- *     refused with a message.
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same three folders, relative
+ *     to the executable instead, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums.
+ *     Unsuitable files are refused with a message.
  *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
  *     with the kernels that the context will use, and the result is compared with the result of the CPU.
  *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
  *
  * GPU: memory of frames
- *   frame.memory    how it is read                                                        may be overwritten
+ *   frame.memory    how the frame is read                                                 when you may overwrite it
  *   HOST            copied and checked by gpu.copy_threads threads during the push        when the push has returned
  *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
- *   PINNED          the GPU copies it                                                     when it is reusable (1)
+ *   PINNED          copied by the GPU                                                     when it is reusable (1)
  *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
- *   SURFACE, ARRAY  the GPU converts the images to planes                                 when it is reusable (1)
+ *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
  *   (1) A frame is reusable when vmafgpu_reusable_count() includes its pair. Work queued on a stream after
  *       vmafgpu_stream_wait() may also overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
@@ -342,7 +344,7 @@
  * flight; a push blocks only if this queue is full. Scores become available when their batch has finished.
  * vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() does not
  * wait for other pairs, except for the oldest batch if the queue is full. A batch size of 1 has the lowest latency, but
- * for small pictures the throughput is many times higher with the default.
+ * for small pictures the throughput is many times higher with the default batch size.
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens the GPU
  * while the first pairs are scored on the CPU. Once the GPU is open, the next push or acquisition switches to it; CPU
@@ -352,13 +354,14 @@
  * While the GPU is being opened, vmafgpu_is_opening() returns 1, and vmafgpu_push_many() does not share work between
  * contexts.
  *
- * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
- * earlier frames, the GPU also receives one or two references (or one pair) from before the run, and the run is shorter
- * by this number. Each GPU uses as much memory as a single GPU would with the same settings. Device frames are read in
- * place if they are on the GPU that vmafgpu_next_device() returns before the push. Frames on another GPU are copied
- * peer to peer; this requires one byte per sample for 8-bit frames, and samples in the low bits of 16-bit words
- * otherwise. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With several GPUs, device
- * frames must therefore be ready when they are pushed. RGB frames must be in host or pinned memory.
+ * GPU: several. The GPUs take turns: each GPU is assigned a run of gpu.queue_depth * gpu.batch consecutive pairs. If
+ * features depend on earlier frames, the GPU also receives the last one or two references (or the last pair) before the
+ * run, and the run is shorter by this number. Each GPU uses as much memory as a single GPU would with the same
+ * settings. Device frames are read in place if they are on the GPU that vmafgpu_next_device() returns before the push.
+ * Frames on another GPU are copied peer to peer; this requires one byte per sample for 8-bit frames, and samples in the
+ * low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With
+ * several GPUs, device frames must therefore be ready when they are pushed. RGB frames must be in host or pinned
+ * memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -379,8 +382,8 @@
  * |i, i-1|; for the first frame, it is 0.
  *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. motion3 and motion columns
  *     with options also use only earlier frames. All other columns are unchanged. Each score is bit-identical to the
- *     score that libvmaf computes for the last frame of a clip that ends with this pair. motion2 is never lower than in
- *     the whole clip, so most scores are slightly higher. Pooling uses these scores.
+ *     score that libvmaf computes for the last frame of a clip that ends with this pair. motion2 is never lower than
+ *     without config.live, so most scores are slightly higher. Pooling uses these scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
  *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
@@ -462,8 +465,9 @@
  *                                  files still contain the kernels. If you need only v0.6 and v1 models, except the
  *                                  float models, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits and no maps: config.max_edit_size and config.map_block_size are refused.
- *   Implied without adm or vif VMAFGPU_NO_RGB no RGB frames: config.colour is refused VMAFGPU_MODEL_HEADER "file.h"
- *   path of model_embed.h, relative to the folder of this header or to an include folder
+ *                                  Implied without adm or vif
+ *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
+ *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
  *                                  (-I); default "models/model_embed.h"
  *
  * THREADS. Only one thread at a time can use a context, but calls can come from different threads. Different contexts
@@ -515,14 +519,14 @@
  *   - Binary interface. Structs can grow in any MINOR version, so compile a program and the implementation with the
  *     same header. VMAFGPU_ABI changes if a struct, an enumerator or an existing function changes. New functions do not
  *     change it.
- *   - Kernels. GPU kernels belong to one version of this header. Kernels of another version are refused when they are
- *     loaded.
+ *   - Kernels. GPU kernels belong to one version of this header. The library refuses to load kernels of another
+ *     version.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) if both use the same C library. The vector code of libvmaf computes different ADM results
- *     than its C code at some widths below 533 and on hard synthetic edges. The CUDA code of libvmaf always computes
- *     different ADM and motion results.
+ *     (`vmaf --cpumask 255`) if both use the same C library. At some widths below 533, and on hard synthetic edges, the
+ *     vector code of libvmaf computes ADM results that differ from those of the C code. The CUDA code of libvmaf always
+ *     computes different ADM and motion results.
  *   - adm, vif, motion, cambi and psnr are computed from integer sums per frame. These sums are the same on every
  *     machine and GPU, with every compiler, thread count and parallel_for, and in every version of this header. The
  *     code that converts the sums to doubles is the same for all backends; it makes a few calls to powf, pow, log10 and
@@ -794,9 +798,9 @@ typedef enum vmafgpu_pixels {
  *   - Each sample is floor(v + 1/2), clipped to the range of the bit depth, where v is the exact result for the given
  *     pixel values. There is one exception: for RGBA16F, v can exceed the exact result by up to 2^-22 for chroma, and
  *     for luma if the bit depth is above 14.
- *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020). Kg is 1 - Kr -
- *     Kb. With n bits, the limited range spans 219 (luma) or 224 (chroma) times 2^(n - 8); the full range spans 2^n -
- *     1.
+ *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020), and
+ *     Kg = 1 - Kr - Kb. With n bits, the full range spans 2^n - 1, and the limited range spans 2^(n - 8) times 219
+ *     (luma) or 224 (chroma).
  *   - Chroma is computed from weighted sums of R, G and B and rounded only once. Edge pixels are repeated beyond the
  *     edge. Sizes of subsampled chroma are rounded down: if the width or height is odd, no chroma is computed for the
  *     last column or row, because features do not use it, as in libvmaf.
@@ -814,8 +818,8 @@ typedef enum vmafgpu_matrix {
 
 typedef enum vmafgpu_range {
     VMAFGPU_RANGE_UNSTATED = 0,
-    VMAFGPU_RANGE_LIMITED,        /* at 8 bits luma 16..235, chroma 16..240 */
-    VMAFGPU_RANGE_FULL            /* at 8 bits 0..255 */
+    VMAFGPU_RANGE_LIMITED,        /* at 8 bits: luma 16..235, chroma 16..240 */
+    VMAFGPU_RANGE_FULL            /* at 8 bits: 0..255 */
 } vmafgpu_range;
 
 typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; pixel weights */
@@ -848,16 +852,16 @@ typedef struct vmafgpu_colour {
  *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
  *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
  *     out of range, either the push or the pair fails; see vmafgpu_push().
- *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed. If the luma width is odd, a
- *     packed row of subsampled chroma has a rounded-up number of samples, as in files, but the last sample is not read.
- *     The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
+ *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed. If the luma width is odd, the
+ *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in files; the last sample is not
+ *     read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void     *data[3];
     ptrdiff_t       pitch[3];
     vmafgpu_memory  memory;        /* default: host                                                          */
-    vmafgpu_pixels  pixels;        /* default: YUV. With RGB only data[0] and pitch[0] are used              */
+    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used             */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
                                       of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;
@@ -898,16 +902,16 @@ typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
     const vmafgpu_svm *svms;
-    void              *reserved;             /* NULL; private: reference count of a parsed model             */
+    void              *reserved;             /* private: reference count of a parsed model; otherwise NULL   */
 } vmafgpu_model;
 
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
  * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
- * are 0 or 1. vmafgpu_open() copies the config. The data that it points to can be freed when vmafgpu_open() returns.
- * There are four exceptions, which must live as long as the context: models that were not parsed, the `user` pointers
- * of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
+ * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed when vmafgpu_open()
+ * returns. There are four exceptions, which must live as long as the context: models that were not parsed, the `user`
+ * pointers of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
@@ -925,14 +929,15 @@ typedef struct vmafgpu_allocator {
     void  *user;
 } vmafgpu_allocator;
 
-/* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
- * run on any threads, in any order, sequentially or in parallel: no task waits for another. `count` is config.threads;
- * if it is 1, the callback is not used. Calls of task() with other values of i do nothing. If a task was not called
- * exactly once, the library call that needed it fails with VMAFGPU_ERROR_SYSTEM. */
+/* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and
+ * return when all these calls have returned. The calls can run on any threads, in any order, sequentially or in
+ * parallel: no task waits for another. `count` is config.threads; if it is 1, the callback is not used. Calls of task()
+ * with other values of i do nothing. If a task was not called exactly once, the library call that needed the task fails
+ * with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure, which vmafgpu_last_error() also returns */
+    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure, which vmafgpu_last_error() also returns      */
     VMAFGPU_LOG_LEVEL_WARNING,   /* the request is carried out, but may not be what the caller intended    */
     VMAFGPU_LOG_LEVEL_INFO       /* information, for example why no GPU is used                            */
 } vmafgpu_log_level;
@@ -945,15 +950,15 @@ typedef enum vmafgpu_backend {
                                    the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or
                                    gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no such GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
-    VMAFGPU_BACKEND_HIP         /* AMD; fails as CUDA does */
+    VMAFGPU_BACKEND_HIP         /* AMD. If no such GPU can be used, vmafgpu_open() fails in the same way as with CUDA */
 } vmafgpu_backend;
 
-/* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
- * AMD and Intel processors estimate the reciprocal differently, which changes adm2 of libvmaf by about 1e-7. To
- * reproduce scores from another machine, specify the kind of that machine. The choice affects only float_adm and the
- * models that use float_adm. */
+/* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); on other processors,
+ * it divides. AMD and Intel processors estimate the reciprocal differently, which changes adm2 of libvmaf by about
+ * 1e-7. To reproduce scores from another machine, specify the kind of that machine. The choice affects only float_adm
+ * and the models that use float_adm. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -975,8 +980,8 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Read during vmafgpu_open() only. If one of them cannot be
-                                           used, the open fails, even with AUTO */
+                                           replaces `device`. The array is read only during vmafgpu_open(). If one of
+                                           these GPUs cannot be used, the open fails, even with AUTO */
     int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
                                            default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
@@ -1012,8 +1017,8 @@ typedef struct vmafgpu_gpu_config {
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. It can be a
                                            file that `make blobs` creates, PTX from this project, or machine code.
                                            Machine code is passed to the driver unchecked; for AMD, machine code can
-                                           also be an uncompressed bundle of code objects. Read during vmafgpu_open()
-                                           only */
+                                           also be an uncompressed bundle of code objects. The image is read only during
+                                           vmafgpu_open() */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
                                            file is searched for, see `GPU: requirements` in the manual */
@@ -1062,7 +1067,7 @@ typedef struct vmafgpu_heatmap {
     const char     *path;          /* value of the option heatmaps_path, which distinguishes several cambi features */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
-    int             width, height; /* of the map */
+    int             width, height; /* size of the map */
     int             named_width, named_height; /* size that libvmaf writes in file names; with cambi_high_res_speedup,
                                                   the map itself is smaller */
     const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid only during the callback */
@@ -1123,8 +1128,8 @@ typedef struct vmafgpu_config {
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits. On
                                              the CPU, edits take memory for two luma planes, and a few megabytes per
                                              thread. On a GPU, edits take 90 bytes of device memory per pixel plus up to
-                                             100 MB, and 30 MB of pinned memory. With backend AUTO and frames in host or
-                                             pinned memory, the whole context uses the CPU */
+                                             100 MB, and 30 MB of pinned memory. If `backend` is AUTO and
+                                             gpu.frame_memory is HOST or PINNED, the whole context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
@@ -1149,9 +1154,10 @@ typedef struct vmafgpu_config {
     /* Receives the scores, in frame order; vmafgpu_next_score() then returns no scores. If a frame failed,
      * score->result is negative. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
      * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). Inside the callback, you can call
-     * functions that take the context as const (columns, names, config). You can also call vmafgpu_score_at(),
-     * _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and _reusable_count(), which cover this score
-     * and all earlier ones. Other calls on the context return VMAFGPU_ERROR_STATE; vmafgpu_close() does nothing. */
+     * functions that take the context as const (columns, names, config). You can also call vmafgpu_reusable_count(),
+     * and vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile() and _aggregate(), which take into
+     * account this score and all earlier ones. All other calls on the context return VMAFGPU_ERROR_STATE;
+     * vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
@@ -1181,7 +1187,7 @@ typedef struct vmafgpu_config {
  * vmafgpu_report_column(). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
-    int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. 0 for scores
+    int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. Also 0 for scores
                                 outside of the clip (single pairs, edits, vmafgpu_predict()) */
     double         score;    /* score of the first model; NaN without a model */
     const double  *values;   /* one value per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset() or
@@ -1209,9 +1215,9 @@ typedef struct vmafgpu vmafgpu;
  * callback makes a new call), the new call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
  * Functions that take the context as const do not make this check.
  *
- * If the context or an argument is NULL, functions return VMAFGPU_ERROR_ARGUMENT, or, if they do not return a
- * vmafgpu_result, 0, -1, NULL or "", unless their description allows NULL. If a context failed to open, calls on it
- * return VMAFGPU_ERROR_STATE.
+ * Functions fail if the context or an argument is NULL, unless their description allows NULL. They then return
+ * VMAFGPU_ERROR_ARGUMENT; functions whose result is not a vmafgpu_result return 0, -1, NULL or "". If a context failed
+ * to open, calls on it return VMAFGPU_ERROR_STATE.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Opens a context and allocates all its memory except the score list. *context is set even on failure: it can then be
@@ -1222,7 +1228,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config 
 
 /* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
  * anything. If width and height are 0, the size is unknown, and the config is accepted if it is valid for at least one
- * size. Does not look for a backend or GPU and allocates no memory for frames. On failure, vmafgpu_last_error(NULL)
+ * size. The function does not look for a GPU and allocates no memory for frames. On failure, vmafgpu_last_error(NULL)
  * returns the message. `on_log` receives the message and any warnings, as with vmafgpu_open(). */
 VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
@@ -1235,7 +1241,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context);
  * requests are also discarded. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
-/* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
+/* Scores the next pair of the clip. On the CPU, the pair is scored during the call. On a GPU, the call queues the pair
  * and blocks only if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
  *   - If the call fails, the pair is not part of the clip and the index does not advance. The caller can correct the
  *     pair and push it again.
@@ -1282,10 +1288,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame 
 
 /* Pushes one reference with several distorted frames. contexts[i] scores the pair of the reference and distorted[i],
  * with the same result as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
- * (size, format, models, features, threads) share the work that depends only on the reference: it is done once for
- * every config.contexts_per_pass contexts.
+ * (size, format, models, features, threads) share the work that depends only on the reference: this work is done once
+ * for every config.contexts_per_pass contexts.
  *   - Pairs are pushed to the contexts in order, even after a push to one context has failed. The function returns the
- *     first failure. `results` receives one result per context, unless it is NULL. Do not push the pair again to
+ *     first failure. `results`, unless it is NULL, receives one result per context. Do not push the pair again to
  *     contexts whose result is VMAFGPU_OK.
  *   - If the reference was acquired, the context that returned it must be the last one, because that context owns the
  *     memory after the push.
@@ -1308,12 +1314,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* Describe a picture whose planes are stored one after the other in one buffer, as in raw files and decoders (I420,
- * NV12, P010, I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout in
- * `config`. `config` can be the config for vmafgpu_open(), where zeros mean defaults, or the config that
- * vmafgpu_get_config() returns. `pitch` is the luma pitch in bytes; 0 means tightly packed; negative values are not
- * supported. If a chroma row contains half as many samples as a luma row, its pitch is half the luma pitch, rounded up
- * to whole samples.
+/* Describe a picture whose planes are stored one after the other in one buffer, as in raw files and in the output of
+ * many decoders (I420, NV12, P010, I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample,
+ * chroma and layout in `config`. `config` can be the config for vmafgpu_open(), where zeros mean defaults, or the
+ * config that vmafgpu_get_config() returns. `pitch` is the luma pitch in bytes; 0 means tightly packed; negative values
+ * are not supported. If a chroma row contains half as many samples as a luma row, its pitch is half the luma pitch,
+ * rounded up to whole samples.
  *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If the format or the pitch
  *     is invalid, data[0] is NULL, which vmafgpu_push() refuses.
  *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if the format or the pitch is invalid. */
@@ -1341,7 +1347,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *s
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
  * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If any frame has no score, the function returns the failure of the
- * first such frame; the clip ends in this case, too. */
+ * first such frame; even in this case, the clip ends. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
 /* Report how many pairs have frames that are no longer in use, or wait until frames are no longer in use. Frames in
@@ -1351,7 +1357,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
  *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used and references are in pinned memory,
  *     the last one or two pairs are counted only when the pairs after them are done, or when vmafgpu_wait() has copied
- *     their references.
+ *     the references of these last pairs.
  *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
  *     then ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
  *     following frames in pinned or device memory.
@@ -1386,12 +1392,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
  * A context with config.max_edit_size > 0 keeps one scored pair, the base. The functions below compute the score that
- * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to
- * scoring the whole changed frame. The cost depends only on the size of the rectangle.
+ * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to the
+ * score of the whole changed frame. The cost depends only on the size of the rectangle.
  *   - Features: adm, vif, motion, and models that use only these features; vmafgpu_open() refuses others.
  *   - Backend: a single GPU if config.backend is CUDA or HIP, or if config.gpu.frame_memory is DEVICE or SURFACE;
  *     otherwise the CPU. The results are identical. On either backend, a single edit takes a few tenths of a
- *     millisecond. A GPU can try millions of edits per second if thousands are submitted at once.
+ *     millisecond. A GPU can try millions of edits per second if each call submits thousands of edits.
  *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base, the
  *     functions below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns
  *     VMAFGPU_ERROR_DEVICE.
@@ -1477,10 +1483,10 @@ typedef struct vmafgpu_gradient {
 
 typedef struct vmafgpu_block {
     double loss;                        /* estimate of the score that is lost in this block: the gradient times the
-                                           change of the sums if the block and its surroundings were equal to the
-                                           reference. Use `loss` to rank blocks. Restoring the block alone can even
-                                           lower the score, and the losses of all blocks do not add up to the loss of
-                                           the frame */
+                                           change that the sums would undergo if the block and its surroundings became
+                                           equal to the reference. Use `loss` to rank blocks. Restoring the block alone
+                                           can even lower the score, and the losses of all blocks do not add up to the
+                                           loss of the frame */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
                                            Cubes are not rounded: they are 2^k times the cubes in edits, where 2^k is
                                            the height of the bands of the scale, rounded up to a power of two */
@@ -1516,9 +1522,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  *     requires a few more kernels, which also delay the score.
  *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of pending maps in device
  *     memory is undefined. From then on, this function returns VMAFGPU_ERROR_DEVICE.
- *   - GPUs compute maps if the inputs of the model are VIF scales, ADM and the motion of the pair. If there are other
- *     inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores and
- *     maps. */
+ *   - A GPU computes maps only if all inputs of the model are VIF scales, ADM and the motion of the pair. If there are
+ *     other inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores
+ *     and maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
 /* Returns the number of blocks in a map, and sets *across and *down to the size of the map in blocks. `across` and
@@ -1583,8 +1589,8 @@ VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
  * belong to. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
-/* Converts a long name of libvmaf to the name in reports: "VMAF_integer_feature_adm2_score" to "integer_adm2". Other
- * names are returned unchanged. */
+/* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to
+ * "integer_adm2". Other names are returned unchanged. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
 /* Return the aggregate metrics of libvmaf (`aggregate_metrics` in its reports), which are values for the whole clip;
@@ -1622,16 +1628,17 @@ VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
  * is used, because scoring continues on the CPU if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
-/* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs, the name is "NVIDIA H200 x2", for example, or a
- * list of different names separated by commas. The name is "" without a GPU, or while the GPU is being opened. */
+/* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs, returns a name such as "NVIDIA H200 x2", or
+ * different names separated by commas. Returns "" without a GPU, and while the GPU is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
 /* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100". For
- * several GPUs, the string describes the first one. The string is "" without a GPU. */
+ * several GPUs, the string describes the first one. Returns "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
-/* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
- * because the sums are equal to those of the CPU. Returns 0 without a GPU, and with config.gpu.skip_self_test. */
+/* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). The checksum is the same on
+ * every GPU, because the sums are equal to those of the CPU. Returns 0 without a GPU, and with
+ * config.gpu.skip_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 
 /* Returns a message that explains why no GPU is used although the config allows one, or why a GPU is no longer used. In
@@ -1672,10 +1679,10 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
  * collection. The text (`size` bytes, no terminator needed) can be freed afterwards; `name` is copied to model->name. A
- * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (NULL:
- * malloc), whose functions must live as long as the model. Free the model with vmafgpu_model_release(). On failure,
- * *model is NULL, and `error` (unless NULL) receives the message, which names the key at fault;
- * vmafgpu_last_error(NULL) also returns this message. */
+ * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (malloc
+ * if NULL), whose functions must remain available until the model is freed. Free the model with
+ * vmafgpu_model_release(). On failure, *model is NULL, and `error` (unless NULL) receives the message, which names the
+ * key at fault; vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);

@@ -447,7 +447,8 @@
  *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
  *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on each omit one target.
- *                                  A target is kept if the kernels of another target are stored as differences from it
+ *                                  The data of an omitted target is still included if the kernels of another target are
+ *                                  stored as differences from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
  *   VMAFGPU_NO_SIMD                no vector code, for debug builds. Halves the compile time (normally 15 seconds) and
@@ -462,8 +463,9 @@
  *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the other float features)
  *                                  each omit the host code of one or more features. vmafgpu_open() refuses models and
  *                                  configs that need an omitted feature, and the message names the feature. Kernel
- *                                  files still contain the kernels. If you need only v0.6 and v1 models, except the
- *                                  float models, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and _FLOAT
+ *                                  files still contain the kernels of omitted features. If you need only v0.6 and v1
+ *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and
+ *                                  _FLOAT
  *   VMAFGPU_NO_EDITS               no edits and no maps: config.max_edit_size and config.map_block_size are refused.
  *                                  Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
@@ -487,9 +489,9 @@
  * stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
- * processor and the operating system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change
- * scores. config.cpumask disables instruction sets. vmafgpu_instruction_set() returns the name of the chosen
- * instruction set.
+ * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
+ * later). The choice does not change scores. config.cpumask disables instruction sets. vmafgpu_instruction_set()
+ * returns the name of the chosen instruction set.
  *
  * ALLOCATION. All memory is allocated at open, in one block of each kind: host memory by config.allocator, page-locked
  * memory and device memory by the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If

@@ -460,12 +460,12 @@
  *   VMAFGPU_NO_JSON                no reader for the JSON text of models
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
- *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the other float features)
+ *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _PSNR_HVS, _CIEDE, _FLOAT (other float features)
  *                                  each omit the host code of one or more features. vmafgpu_open() refuses models and
  *                                  configs that need an omitted feature, and the message names the feature. Kernel
  *                                  files still contain the kernels of omitted features. If you need only v0.6 and v1
- *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _HVS, _CIEDE and
- *                                  _FLOAT
+ *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _PSNR_HVS, _CIEDE
+ *                                  and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits and no maps: config.max_edit_size and config.map_block_size are refused.
  *                                  Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused

@@ -460,8 +460,9 @@
  *   VMAFGPU_NO_JSON                no reader for the JSON text of models
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
- *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _PSNR_HVS, _CIEDE, _FLOAT (other float features)
- *                                  each omit the host code of one or more features. vmafgpu_open() refuses models and
+ *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _PSNR_HVS, _SSIM, _CIEDE, _FLOAT
+ *                                  each omit the host code of one or more features: _SSIM omits float_ssim and
+ *                                  float_ms_ssim, _FLOAT all other float_ features. vmafgpu_open() refuses models and
  *                                  configs that need an omitted feature, and the message names the feature. Kernel
  *                                  files still contain the kernels of omitted features. If you need only v0.6 and v1
  *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _PSNR_HVS, _CIEDE

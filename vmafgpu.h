@@ -8,7 +8,7 @@
  *     #define VMAFGPU_IMPLEMENTATION
  *     #include "vmafgpu.h"
  *
- * In all other files, include the header without the define. Keep the folder models/ beside the header:
+ * In all other files, include the header without the define. Keep the folder models/ next to the header:
  * models/model_embed.h contains the built-in models. Compile with `cc -O2 program.c -lm -lpthread`. With glibc before
  * 2.34, add -ldl; on Windows, no libraries are needed. The CPU backend needs nothing else. For a GPU, `make blobs`
  * builds the kernels; the driver is loaded at run time.
@@ -28,7 +28,7 @@
  *             vmafgpu_frame r = vmafgpu_frame_of(&cfg, ref, 0), d = vmafgpu_frame_of(&cfg, dist, 0);
  *             ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;       // scores the pair, or queues it on a GPU
  *         }
- *         ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;            // ends the clip: all scores are ready
+ *         ok = ok && vmafgpu_flush(v) == VMAFGPU_OK;            // ends the clip; all scores are now ready
  *         ok = ok && vmafgpu_pool(v, vmafgpu_model_column(v, 0), VMAFGPU_POOL_MEAN, &mean) == VMAFGPU_OK;
  *         if (ok)
  *             printf("VMAF %.2f\n", mean);
@@ -45,14 +45,14 @@
  *
  * ==== TASKS ====
  *
- * In this part `v` is an open context, and `cfg` is the config that was passed to vmafgpu_open(). reference(i),
- * distorted(i) and encode(i, quality) are your functions. Each returns frame i as a vmafgpu_frame. Check all results as
- * in the program above.
+ * In this part, `v` is an open context, and `cfg` is the config that was passed to vmafgpu_open(). reference(i),
+ * distorted(i) and encode(i, quality) are functions that you write; each returns frame i as a vmafgpu_frame. Check all
+ * results as the program above does.
  *
- * SCORE A CLIP. The program above scores a clip. One pass can compute several models and additional features. A context
- * has one column for each feature value, then one for each model. Pool a column with vmafgpu_pool() or
- * vmafgpu_percentile(). To pool only a part of the clip, use vmafgpu_pool_range(). To score another clip of the same
- * format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. One pass over the clip can score with several models and compute
+ * additional features. A context has one column for each feature value, followed by one for the score of each model.
+ * Pool a column with vmafgpu_pool() or vmafgpu_percentile(). To pool part of the clip, use vmafgpu_pool_range(). To
+ * score another clip of the same format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -71,15 +71,16 @@
  *     vmafgpu_result result;
  *     while ((result = vmafgpu_next_score(v, &score)) == VMAFGPU_OK)
  *         printf("frame %d: %f\n", (int)score.index, score.score);
- *     if (result < 0)                                           // frame score.index has no score
+ *     if (result < 0)                                           // the frame with index score.index has no score
  *         fprintf(stderr, "%s\n", vmafgpu_last_error(v));
  *
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
  * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
  * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
- * Neither call changes the clip, so push the encode that you choose. The score of this encode can be lower in the clip,
- * where motion2 also depends on the next reference; the ranking of the candidates stays the same. To rank encodes that
- * score close to 100, set disable_clip in the model config.
+ * Neither function changes the clip, so you must still push the encode that you choose. The score of this encode can be
+ * lower in the clip, because motion2 then also depends on the next reference; motion2 is the same for all candidates.
+ * Scores are clipped to the score range of the model. To rank encodes that reach the upper end of this range, set
+ * disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
@@ -87,8 +88,9 @@
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // requires cfg.max_candidates >= 2
  *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
- * SEVERAL DISTORTED VIDEOS. Open one context per video, with equal configs. Push all frames with the same index in one
- * call. On the CPU, the contexts share the work that depends only on the reference. Each context has its own scores.
+ * SEVERAL DISTORTED VIDEOS. Open one context per distorted video, all with the same config. Push the frames with the
+ * same index in one call. On the CPU, the contexts share the work that depends only on the reference. Each context has
+ * its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -110,12 +112,12 @@
  *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
  *
  * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
- * where a frame is stored. A frame in GPU memory remains in use after the push, until vmafgpu_reusable_count() counts
+ * where a frame is stored. A frame in GPU memory remains in use after the push, until vmafgpu_reusable_count() includes
  * its pair. To wait until frame i is no longer in use, pass i + 1 to vmafgpu_wait(). To make a stream wait instead,
  * call vmafgpu_stream_wait().
  *
  *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // for all frames
- *     cfg.gpu.stream = my_stream;                                             // the frames are filled on it
+ *     cfg.gpu.stream = my_stream;                                             // the stream that fills the frames
  *     vmafgpu_frame ref = VMAFGPU_INIT;
  *     ref.data[0] = (const void *)(uintptr_t)address, ref.pitch[0] = pitch, ref.memory = VMAFGPU_MEMORY_DEVICE;
  *     vmafgpu_push(v, &ref, &dist);
@@ -130,14 +132,14 @@
  *
  * LIVE. In games and live streams, each score is needed before the next pair is pushed, and no call may block. With
  * config.live, a score does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the other
- * pairs then get the same scores as in a clip without it. Use a ring of gpu.queue_depth pairs of frames. Close the
- * context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair before it returns, so call it from
- * a background thread. If the frame size changes, close the context and open a new one. Because motion depends on the
- * previous reference, scale the last reference to the new size and pass it to vmafgpu_push_preceding() of the new
- * context.
+ * pairs then get the same scores as in a clip without the skipped pair. Use a ring buffer of gpu.queue_depth pairs of
+ * frames. Close the context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair before it
+ * returns, so call it from a background thread. If the frame size changes, close the context and open a new one.
+ * Because motion depends on the previous reference, scale the last reference to the new size and pass it to
+ * vmafgpu_push_preceding() with the new context.
  *
  *     vmafgpu_score score;
- *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames of the ring are free
+ *     if (pushed - vmafgpu_reusable_count(v) < ring_size) {                   // the next frames in the ring are free
  *         draw_pair(&ref, &dist);                                             // your function
  *         pushed += vmafgpu_try_push(v, &ref, &dist) == VMAFGPU_OK;           // otherwise skip the pair
  *     }
@@ -146,10 +148,11 @@
  *
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
  * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
- * rectangle. This score is bit-identical to that of the whole changed frame. vmafgpu_edit_commit() applies an edit to
- * the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which sums and blocks affect the score most.
- * Edits require models that use only adm, vif and motion: all v0.6 models except the float ones. Edits change neither
- * the clip nor your frames: write the chosen samples into your frame before you push it.
+ * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
+ * to the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which feature sums and which blocks of the
+ * frame affect the score most. Edits require models that use only adm, vif and motion, as all v0.6 models do except the
+ * float ones. Edits change neither the clip nor your frames: write the chosen samples into your frame before you push
+ * it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
@@ -168,8 +171,8 @@
  *     vmafgpu_push(v, &ref, &dist);
  *
  * RGB. Each of the two frames can be RGB or YUV: for example, the reference can be an image from a game engine, while
- * the distorted frame is decoded NV12 video. RGB frames are converted to YUV in the format of the config; only planes
- * that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
+ * the distorted frame is decoded NV12 video. RGB frames are converted to YUV in the format of the config; only the
+ * planes that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
  * vmafgpu_colour.
  *
  *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
@@ -191,45 +194,45 @@
  * PREDICT FROM FEATURES. vmafgpu_predict() applies the models to feature values that were measured earlier. A context
  * with config.predict_only allocates no memory for frames.
  *
- *     double features[64] = {0};                                              // vmafgpu_model_column(v, 0) or more
+ *     double features[64] = {0};                                     // at least vmafgpu_model_column(v, 0) elements
  *     vmafgpu_score score;
- *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;               // and the other inputs of the model
+ *     features[vmafgpu_column_index(v, "integer_adm2")] = adm2;      // also set the other inputs of the model
  *     vmafgpu_predict(v, features, &score);
  *
  * ==== REFERENCE ====
  *
  * LIMITS. Frames have 8 to 16 bits per sample, 4:0:0, 4:2:0, 4:2:2 or 4:4:4 chroma, and 16x16 to 16384x16384 pixels.
  * Their layout is planar, NV12-like or P010-like, with any pitch. The library does not scale or decode: both frames of
- * a pair must have the size of the config. The library writes no files (the tool writes reports and heat maps). The
- * library never prints or aborts, and never changes global state, the locale or the floating-point environment. The
- * only state outside of contexts is one error message per thread.
+ * a pair must have the size that the config specifies. The library writes no files (the tool writes reports and heat
+ * maps). The library never prints or aborts, and never changes global state, the locale or the floating-point
+ * environment. The only state outside of contexts is one error message per thread.
  *
  * MODELS. The following models are built in. Viewing distances are given in picture heights. Scores of v0.6 models are
  * not comparable to those of v1 models.
  *   vmaf_v0.6.1, vmaf_v0.6.1neg            1080p at 3 picture heights; neg models do not reward sharpening
  *   vmaf_4k_v0.6.1, vmaf_4k_v0.6.1neg      4K at 1.5 picture heights
  *   vmaf_b_v0.6.3                          1080p; a bootstrap model, with a confidence interval
- *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: they use float features
+ *   vmaf_float_v0.6.1, vmaf_float_v0.6.1neg, vmaf_float_4k_v0.6.1, vmaf_float_b_v0.6.3: versions with float features
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at 3 and 5 picture heights
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at 1.5 and 3 picture heights; the score range of _3d0h_2160 is 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
  * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so
  * frames need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were
  * trained on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h,
- * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size than that of the
- * frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
+ * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to
+ * the size of the frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
- * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported; a few cases are "CPU only". Each
- * feature is listed with its columns, followed by its options in the form: name (alias) default, range. A `|` separates
- * options. If the value of an option differs from the default, _alias_value is appended to the column name, or _alias
- * for a flag. Numbers are first rounded to six significant digits, as in libvmaf. Options that a feature does not have
- * are ignored with a warning; see config.strict_options.
+ * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported. Each feature is listed with its
+ * columns, followed by its options in the form: name (alias) default, range. Options are separated by `|`. If the value
+ * of an option differs from the default, _alias_value is appended to the column name, or _alias for a flag. Numbers are
+ * first rounded to six significant digits, as in libvmaf. Options that a feature does not have are ignored with a
+ * warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
  *           debug false; if true, adds numerators and denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
  *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
- *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50, used in mode 1
+ *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50, used in adm_csf_mode 1
  *           adm_norm_view_dist (nvd) 3, 0.75..24
  *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh must be at least 3240
  *           adm_noise_weight (nw) 0.03125, 0..1500
@@ -241,7 +244,7 @@
  *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
  *   cambi   cambi; full_ref adds cambi_source and cambi_full_reference, whose names do not include options. Uses the
- *           luma of the distorted frame, and with full_ref that of both frames
+ *           luma of the distorted frame or, with full_ref, of both frames
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0, or 1080, 1440, 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
  *           window_size (ws) 65, 15..127 | cambi_topk (ctpk) and topk: both 0.6, 0.0001..1
@@ -250,15 +253,16 @@
  *           the encode, if different from those of the frames
  *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
  *           heatmaps_path: see config.on_heatmap
- *           needs at least 216 pixels in width or height; the scaled window must not exceed 65 pixels, so frames above
- *           4K require cambi_high_res_speedup or a smaller window_size
+ *           the width or the height must be at least 216 pixels. The window is scaled with the frame size and must not
+ *           exceed 65 pixels, so frames larger than 4K require cambi_high_res_speedup or a smaller window_size
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
  *           prescaling
  *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
  *           speed_prescale_method (psm) nearest, or bilinear, bicubic, lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
- *   speed_temporal   speed_temporal, which measures how luma changes from frame to frame; 0 for the first pair and for
- *           a single pair. Uses every pair, whatever config.subsample is; needs at least 80x80 pixels after prescaling
+ *   speed_temporal   speed_temporal, which measures how luma changes from frame to frame; the value is 0 for the first
+ *           pair of a clip and for single pairs. Uses every pair, even if config.subsample leaves it out; needs at
+ *           least 80x80 pixels after prescaling
  *           speed_use_ref_diff (urd) false, and the options of speed_chroma except speed_weight_var_mode. The largest
  *           speed_prescale is 1; speed_max_val changes only the column name, as in libvmaf
  *   The following features accept 8, 10, 12 and 16 bits unless noted otherwise. "CPU only" marks cases that have no GPU
@@ -267,14 +271,15 @@
  *           enable_chroma true | enable_mse false; if true, adds mse_y and so on
  *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0, at least 0
  *           reduced_hbd_peak false; if true, the peak is 255 * 2^(bits - 8) instead of 2^bits - 1
- *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma. A plane smaller
- *           than 8x8 gets NaN
+ *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma. The value is
+ *           NaN for planes smaller than 8x8
  *   ciede          ciede2000; needs chroma; CPU only above 33554432 pixels
  *   float_adm      adm2, aim, adm3, adm_scale0..3; needs at least 17x17 pixels
- *           the options of adm except adm_skip_aim. adm_csf_mode is 0..9: 1 is Barten, 2 another fit, the others are
- *           Watson. The alias of adm_ref_display_height is rdf, and nvd * rdf has no minimum
+ *           the options of adm except adm_skip_aim. The range of adm_csf_mode is 0..9: 1 means Barten, 2 means another
+ *           fit, and all other values mean Watson. The alias of adm_ref_display_height is rdf, and nvd * rdf has no
+ *           minimum
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0): all -1, at most 10; sensitivity per scale, unset if negative
+ *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0): all -1, at most 10; sensitivity per scale; negative: not set
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
@@ -284,11 +289,11 @@
  *           vif_skip_scale0 (ssclz) false
  *           debug false; if true, adds vif, vif_num and vif_den, and vif_num and vif_den of each scale
  *   float_motion   motion, motion2, motion3; uses the reference only
- *           motion_filter_size (mfs) 5; 1 means no filter, 3 three taps, other values five taps
+ *           motion_filter_size (mfs) 5; 1 means no filter, 3 means three taps, and all other values mean five taps
  *           motion_add_scale1 (mdc) false | motion_force_zero (force_0) false
  *           motion_add_uv (mau) false; can be combined with motion_add_scale1 for 4:4:4 only
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as
- *           for motion | debug true; if false, there is no column motion
+ *           for motion | debug true; if false, the column `motion` is omitted
  *   float_ssim     float_ssim; needs at least 11x11 pixels after downscaling
  *           scale 0, 0..10: downscaling factor; 0 means min(width, height) / 256, rounded
  *           enable_lcs false; if true, adds float_ssim_l, _c, _s | enable_db false; if true, values are in decibels
@@ -300,35 +305,36 @@
  *   float_psnr     float_psnr; no options
  *   float_moment   float_moment_ref1st, float_moment_dis1st, float_moment_ref2nd, float_moment_dis2nd; no options
  *
- * GPU: requirements. No toolkit is needed.
+ * GPU: requirements. No CUDA or ROCm toolkit is needed.
  *                  NVIDIA                                        AMD (Vega to RDNA 4)
  *   driver         525 (2022) or later                           libamdhip64 of ROCm 5.3 or later, or amdhip64.dll
  *   devices        compute capability 7.5 (Turing) or higher     gfx900, gfx906, gfx908, gfx90a, gfx942, gfx1010,
  *                                                                gfx1030, gfx1100 to gfx1103, gfx1151, gfx1200, gfx1201
  *   kernel file    vmafgpu_kernels.nvidia: PTX, machine code     vmafgpu_kernels.amd: code objects, version 5
  *                  for 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0
- *   - PTX is used on newer devices and by older drivers. At the first open, the driver compiles the PTX, which takes
- *     seconds, and caches the result.
+ *   - PTX is used if the device is too new, or the driver too old, for the machine code. The driver compiles the PTX at
+ *     the first open, which takes seconds, and caches the result.
  *   - HIP 5.2 (in Debian 12) and older runtimes cannot load the code objects. If the program has already loaded a HIP
  *     runtime, that runtime is used, unless gpu.driver_path is set. The library never unloads a HIP runtime, because
  *     some versions crash when they are unloaded.
  *   - Kernels are searched for in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in with
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
- *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same folders for the
- *     executable, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums. Unsuitable files are
- *     refused with a message.
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same three folders, relative
+ *     to the executable instead, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums.
+ *     Unsuitable files are refused with a message.
  *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
- *     with the kernels that the context will use, and the result is compared with that of the CPU.
+ *     with the kernels that the context will use, and the result is compared with the result of the CPU.
  *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
  *
  * GPU: memory of frames
- *   frame.memory    how it is read                                                        may be overwritten
+ *   frame.memory    how the frame is read                                                 when you may overwrite it
  *   HOST            copied and checked by gpu.copy_threads threads during the push        when the push has returned
  *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
- *   PINNED          the GPU copies it                                                     when it is reusable (1)
+ *   PINNED          copied by the GPU                                                     when it is reusable (1)
  *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
- *   SURFACE, ARRAY  the GPU converts the images to planes                                 when it is reusable (1)
- *   (1) when vmafgpu_reusable_count() counts the pair; after vmafgpu_stream_wait(), also by work queued on that stream
+ *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
+ *   (1) A frame is reusable when vmafgpu_reusable_count() includes its pair. Work queued on a stream after
+ *       vmafgpu_stream_wait() may also overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
@@ -338,22 +344,24 @@
  * flight; a push blocks only if this queue is full. Scores become available when their batch has finished.
  * vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() does not
  * wait for other pairs, except for the oldest batch if the queue is full. A batch size of 1 has the lowest latency, but
- * for small pictures the throughput is many times higher with the default.
+ * for small pictures the throughput is many times higher with the default batch size.
  *
- * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens it while
- * the CPU scores the first pairs. Once the GPU is open, the next push or acquisition switches to it; the scores are
- * identical. If features depend on earlier frames, the switch happens one or two pairs later. Pairs that are already
- * acquired are still scored on the CPU. Until the switch, the backend name is "cpu", vmafgpu_get_config() returns no
- * batch and no queue depth, and at most 4 pairs can be acquired. While the GPU is being opened, vmafgpu_is_opening()
- * returns 1 and vmafgpu_push_many() shares no work.
+ * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens the GPU
+ * while the first pairs are scored on the CPU. Once the GPU is open, the next push or acquisition switches to it; CPU
+ * and GPU scores are identical. If features depend on earlier frames, the switch happens one or two pairs later. Pairs
+ * that were acquired before the switch are still scored on the CPU. Until the switch, the backend name is "cpu",
+ * vmafgpu_get_config() returns gpu.batch and gpu.queue_depth as you set them, and at most 4 pairs can be acquired.
+ * While the GPU is being opened, vmafgpu_is_opening() returns 1, and vmafgpu_push_many() does not share work between
+ * contexts.
  *
- * GPU: several. The GPUs take turns: each is assigned a run of gpu.queue_depth * gpu.batch pairs. If features depend on
- * earlier frames, the GPU also receives one or two references (or one pair) from before the run, and the run is shorter
- * by this number. Each GPU uses as much memory as a single GPU would with the same settings. Device frames are read in
- * place if they are on the GPU that vmafgpu_next_device() returns before the push. Frames on another GPU are copied
- * peer to peer; this requires samples in the low bits of words, or one byte per sample for 8 bits. gpu.stream,
- * gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With several GPUs, device frames must therefore be
- * ready when they are pushed. RGB frames must be in host or pinned memory.
+ * GPU: several. The GPUs take turns: each GPU is assigned a run of gpu.queue_depth * gpu.batch consecutive pairs. If
+ * features depend on earlier frames, the GPU also receives the last one or two references (or the last pair) before the
+ * run, and the run is shorter by this number. Each GPU uses as much memory as a single GPU would with the same
+ * settings. Device frames are read in place if they are on the GPU that vmafgpu_next_device() returns before the push.
+ * Frames on another GPU are copied peer to peer; this requires one byte per sample for 8-bit frames, and samples in the
+ * low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With
+ * several GPUs, device frames must therefore be ready when they are pushed. RGB frames must be in host or pinned
+ * memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -363,19 +371,19 @@
  *   GPU fails later, frames in host or pinned memory     these pairs are scored on the CPU (2)   the same
  *   GPU fails later, frames in GPU memory                VMAFGPU_ERROR_DEVICE for these pairs    the same
  *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as it does with CUDA.
- *   (2) The scores are bit-identical.
- *   - Scores from before a failure remain available. If one of several GPUs fails, the CPU scores the pairs assigned to
- *     it, and the other GPUs continue. If all fail, the CPU continues alone.
+ *   (2) The scores are bit-identical to those of the GPU.
+ *   - Scores from before a failure remain available. If one of several GPUs fails, the pairs assigned to this GPU are
+ *     scored on the CPU, and the other GPUs continue. If all GPUs fail, the CPU continues alone.
  *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime terminates the
  *     process.
  *
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
  * mean absolute difference between two blurred references (integer_motion of libvmaf). For the last frame, motion2 is
  * |i, i-1|; for the first frame, it is 0.
- *   - With config.live, motion2 is always |i, i-1|, and 0 for the first pair. motion3 and motion columns with options
- *     are computed in the same way. Other columns are unchanged. Each score is bit-identical to the score that libvmaf
- *     computes for the last frame of a clip that ends with this pair. motion2 is never lower than in the whole clip, so
- *     most scores are slightly higher. Pooling uses these scores.
+ *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. motion3 and motion columns
+ *     with options also use only earlier frames. All other columns are unchanged. Each score is bit-identical to the
+ *     score that libvmaf computes for the last frame of a clip that ends with this pair. motion2 is never lower than
+ *     without config.live, so most scores are slightly higher. Pooling uses these scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
  *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
@@ -383,8 +391,9 @@
  *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
  * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
- * implements libvmaf's functions with this header. New code sets one config before the open, instead of adding models
- * and features call by call. Functions report a failure as a vmafgpu_result with a message, not as a negative errno.
+ * implements libvmaf's functions with this header. New code fills in one config before the open, instead of adding
+ * models and features with one call each. Functions report a failure as a vmafgpu_result with a message, not as a
+ * negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -432,34 +441,39 @@
  *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
  *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
- *                                  (Otherwise it uses pthreads, or on Windows the threads of Vista or later.) Compilers
- *                                  other than GCC, clang and MSVC need this switch and support one thread only
- *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers have 32 bits
+ *                                  (Without this switch, it uses pthreads or, on Windows, the native threads of Vista
+ *                                  and later.) Compilers other than GCC, clang and MSVC need this switch and support
+ *                                  one thread only
+ *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
- *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on omit one target each,
- *                                  unless the kernels of another target are stored as differences from that target
+ *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on each omit one target.
+ *                                  The data of an omitted target is still included if the kernels of another target are
+ *                                  stored as differences from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
- *   VMAFGPU_NO_SIMD                no vector code: halves the compile time (about 15 seconds), for debug builds. Scores
- *                                  do not change. Implied except with GCC and clang on x86-64 and AArch64
+ *   VMAFGPU_NO_SIMD                no vector code, for debug builds. Halves the compile time (normally 15 seconds) and
+ *                                  does not change scores. Implied except with GCC and clang on x86-64 and AArch64
  *   VMAFGPU_SELF "file.h"          the name under which this file includes itself; default "vmafgpu.h"
- *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: as long as the memory of a closed context has not been
- *                                  reused, refuses calls on the context and ignores a second close. The message is in
- *                                  vmafgpu_last_error(NULL)
- *   VMAFGPU_NO_JSON                no model reader
+ *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: detects use after close: calls on a closed context fail
+ *                                  and a second close is ignored, until the memory of the context is reused.
+ *                                  vmafgpu_last_error(NULL) returns the message
+ *   VMAFGPU_NO_JSON                no reader for the JSON text of models
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
- *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _SSIM (both), _HVS, _CIEDE, _FLOAT (the other float features)
- *                                  each omit the host code of a feature. vmafgpu_open() refuses models and configs that
- *                                  need this feature, and the message names it. Kernel files still contain the kernels.
- *                                  If you need only the models of v0.6 and v1, define VMAFGPU_NO_PSNR, _SSIM, _HVS,
- *                                  _CIEDE and _FLOAT
- *   VMAFGPU_NO_EDITS               no edits: config.max_edit_size is refused. Implied without adm or vif
+ *   VMAFGPU_NO_ADM, _VIF, _MOTION, _CAMBI, _SPEED, _PSNR, _PSNR_HVS, _SSIM, _CIEDE, _FLOAT
+ *                                  each omit the host code of one or more features: _SSIM omits float_ssim and
+ *                                  float_ms_ssim, _FLOAT all other float_ features. vmafgpu_open() refuses models and
+ *                                  configs that need an omitted feature, and the message names the feature. Kernel
+ *                                  files still contain the kernels of omitted features. If you need only v0.6 and v1
+ *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _PSNR_HVS, _CIEDE
+ *                                  and _FLOAT
+ *   VMAFGPU_NO_EDITS               no edits and no maps: config.max_edit_size and config.map_block_size are refused.
+ *                                  Implied without adm or vif
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
  *                                  (-I); default "models/model_embed.h"
  *
- * THREADS. Only one thread at a time can use a context, but it need not always be the same thread. Different contexts
+ * THREADS. Only one thread at a time can use a context, but calls can come from different threads. Different contexts
  * are independent. Several contexts and threads can read the same frame. Callbacks must not throw exceptions or call
  * longjmp().
  *   - If config.threads is n, the calling thread and n - 1 threads that are started at open share the work on each
@@ -476,13 +490,13 @@
  * stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
- * processor and the operating system. AVX-512 requires VNNI (Cascade Lake, Zen 4 and later). The choice does not change
- * scores. config.cpumask disables instruction sets. vmafgpu_instruction_set() returns the name of the chosen
- * instruction set.
+ * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
+ * later). The choice does not change scores. config.cpumask disables instruction sets. vmafgpu_instruction_set()
+ * returns the name of the chosen instruction set.
  *
  * ALLOCATION. All memory is allocated at open, in one block of each kind: host memory by config.allocator, page-locked
  * memory and device memory by the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If
- * memory is short, vmafgpu_open() reports how much it needs. Only the following memory is allocated later:
+ * memory is short, vmafgpu_open() reports how much memory is needed. Only the following memory is allocated later:
  *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
  *   - the planes of the CPU backend, when a GPU fails;
  *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, at its first call;
@@ -492,29 +506,30 @@
  * failures; negative values are. After a failure, vmafgpu_last_error() returns a message that names the field, frame or
  * option at fault. A failed call changes nothing, unless its description states otherwise.
  *
- * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers; if
- * -fshort-enums is used, use it for all files. Paths are passed to the C library unchanged; on Windows, they must be in
- * the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with VMAFGPU_ABI.
+ * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
+ * unless -fshort-enums is used; in that case, use it for all files. Paths are passed to the C library unchanged; on
+ * Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with
+ * VMAFGPU_ABI.
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
- *     stay, struct fields are only appended, and zero in a new field keeps the old behaviour. Therefore initialise
- *     structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename things; the
- *     CHANGELOG lists all renamed names.
+ *     do not change, struct fields are only appended, and zero in a new field keeps the old behaviour. Therefore
+ *     initialise structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename
+ *     things; the CHANGELOG lists all renamed names.
  *   - Bits. The results of version 0.1 equal those of libvmaf 3.2.0. If a later version changes a result for any input,
  *     the first line of the CHANGELOG reports it. A PATCH version changes results only to correct a difference from
  *     libvmaf.
  *   - Binary interface. Structs can grow in any MINOR version, so compile a program and the implementation with the
  *     same header. VMAFGPU_ABI changes if a struct, an enumerator or an existing function changes. New functions do not
  *     change it.
- *   - Kernels. GPU kernels belong to one version of this header. Kernels of another version are refused when they are
- *     loaded.
+ *   - Kernels. GPU kernels belong to one version of this header. The library refuses to load kernels of another
+ *     version.
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. For ADM, the results of libvmaf's
- *     vector code differ from those of its C code at some widths below 533 and on hard synthetic edges. For ADM and
- *     motion, the results of its CUDA code always differ.
+ *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. At some widths below
+ *     533, and on hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C
+ *     code. The CUDA code of libvmaf always computes different ADM and motion results.
  *   - Results do not depend on the C library, the compiler, the processor, the number of threads, parallel_for or the
  *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and one piece of code converts
  *     the sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow
@@ -524,16 +539,17 @@
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
  *     results in such cases:
- *       adm with 32 or fewer pixels in width or height: the usual border rules apply (vif and motion of libvmaf support
- *         16 pixels or more)
+ *       adm with 32 or fewer pixels in width or height: the usual border rules apply, so that adm supports the same
+ *         sizes as libvmaf's vif and motion (16 pixels or more)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: a sample is a 16-bit word; libvmaf reads single bytes
  *         as samples
  *       cambi with full_ref, 10 bits and a source larger than the frames: rows are in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
  *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
  *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
- *       y4m of odd width (with 4:2:0, also odd height): the tool rounds the size of chroma planes up, as y4m does. The
- *         tool of libvmaf rounds it down, so it reads wrong chroma in the first frame and then crashes
+ *       y4m files with an odd width or, with 4:2:0, an odd height: the tool of this project rounds chroma sizes up, as
+ *         the format requires. The tool of libvmaf rounds them down, so it reads wrong chroma in the first frame and
+ *         then crashes
  *     The following cases are refused with a message, as are the sizes, formats and options that FEATURES excludes:
  *       float_vif if its filter is larger than the picture at some scale, or with bilinear resizing to more than 7680
  *         columns
@@ -541,21 +557,22 @@
  *         converts a double above 65535 to uint16_t, which is undefined. The message names the largest valid scales
  *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in the tables of the mode:
  *         libvmaf uses an error code as the sensitivity and reports NaN
- *     Raw 4:2:0 and 4:2:2 video of odd size is supported: both tools expect chroma sizes that are rounded down. Other
- *     programs, such as ffmpeg, write raw video with chroma sizes that are rounded up, as in y4m.
+ *     Raw 4:2:0 and 4:2:2 video of odd size is supported: the tools of libvmaf and of this project both expect chroma
+ *     sizes that are rounded down. Other programs, such as ffmpeg, write raw video with chroma sizes that are rounded
+ *     up, as in y4m.
  *   - Compiler flags: pragmas in this header switch off fused multiply-add and all of -funsafe-math-optimizations,
  *     whatever flags you use (-O3, -march=native, gnu modes). The pragmas restore your settings at the end of the
  *     header. -ffast-math is refused at compile time. If unsafe arithmetic remains, or the calling thread does not
  *     round to nearest, open and push return VMAFGPU_ERROR_FLOAT instead of wrong scores. Flushing denormals to zero
  *     changes no result. 32-bit x86 needs -msse2 -mfpmath=sse.
- *   - Emulators can have bugs: QEMU before 8.1 computes the s390x instruction MDEBR incorrectly. clang uses this
- *     instruction in adm, which causes errors of up to 6 % that are not detected; GCC does not use MDEBR.
+ *   - Emulators can have bugs: QEMU before 8.1 computes the s390x instruction MDEBR incorrectly. Code that clang
+ *     generates for adm contains this instruction, which causes undetected errors of up to 6 %; GCC does not use MDEBR.
  *
  * ==== FOR DEVELOPERS ====
  *
  * SECTIONS, in the order of the file. Each section has a banner with >>name and a caption. vmafgpu_kernels.cu also has
- * banners of this kind. A section calls functions of earlier sections. >>levels and >>level operations are separate:
- * >>cpu includes them once for each instruction set.
+ * banners of this kind. A section calls only its own functions and those of earlier sections. The sections >>levels and
+ * >>level operations are an exception: >>cpu includes them once for each instruction set.
  *   >>settings          compilers, switches, float rules    >>arithmetic        per-sample arithmetic of all backends
  *   >>launch            arguments of GPU kernels            >>sums              results of a frame pair
  *   >>edits arithmetic  arithmetic of edits and maps        >>functions         exp, log10, pow, sin: fixed bits
@@ -567,7 +584,9 @@
  *   >>threads           parallel work on a frame            >>contrast sensitivity  of adm and float_adm
  *   >>resampling        Gaussian filters, resizing of planes  >>chains            division of a frame among threads
  *   >>cpu state         state of the CPU backend
- * Chapters. Each implements features, in five parts: code shared with kernels, CPU, lanes or vectors, GPU, tables.
+ * Chapters. Each implements features, in up to five parts: code shared with kernels, code for the CPU, code that is
+ * compiled for each instruction set (lanes: plain C that the compiler vectorises; vectors: explicit vector code), code
+ * for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references        >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
@@ -599,14 +618,14 @@
  *   CPU: vmafgpu__cpu_submit() uses luma in place or copies it (vmafgpu__view_frame()) and runs vmafgpu__frame_task()
  *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds).
  *   For each piece, a function from vmafgpu__cpu_functions, the table of the instruction set, processes a strip of rows
- *   and adds the results to the sums of the thread. CAMBI and SpEED divide their steps among the threads themselves
- *   (vmafgpu__score_whole()).
+ *   and adds the results to the sums of the thread. CAMBI and SpEED do not use chains; their own code divides the steps
+ *   among the threads (vmafgpu__score_whole()).
  *   GPU: in vmafgpu__gpu_submit(), threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller wrote
- *   them there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot is
- *   full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a copy
- *   of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event. If the GPU
- *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and the GPU that opens in
- *   the background, are units of one backend, vmafgpu__fleet_backend.
+ *   the samples there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
+ *   is full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a
+ *   copy of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event. If the GPU
+ *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a GPU that is being
+ *   opened in the background, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
@@ -614,10 +633,10 @@
  * WHAT MUST STAY TRUE
  *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. Backends are
  *      therefore exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from
- *      which the chapter computes the same values as on the CPU. For this, the chapter defines the order of the
- *      operations.
- *   2. The arithmetic is written once: both >>arithmetic and the code that chapters share with kernels can be compiled
- *      as C, as C++ and as device code. The kernels include this file.
+ *      which the code of the feature computes the same values as on the CPU. To make this possible, the chapter of the
+ *      feature fixes the order of operations.
+ *   2. The arithmetic is written once: >>arithmetic and the code that chapters share with kernels compile as C, as C++
+ *      and as device code. The kernels include this file.
  *   3. Vector code is written once, in terms of the operations in >>level operations; plain C counts as an instruction
  *      set.
  *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
@@ -626,10 +645,11 @@
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
  *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
- *      be computed in any order. A different order, a fused operation or a different formula is allowed if an error
- *      bound shows whether the rounded result can differ. If it can, the sum is recomputed in the order of libvmaf.
- *   8. Signs and sizes of floats are compared as numbers. If code tests bits instead, a comment explains why -0.0 and
- *      NaN are impossible, because -0.0 has its sign bit set but is not below 0.
+ *      be computed in any order. A different order, a fused operation or a different formula is allowed if the code
+ *      checks, with an error bound, that the rounded result cannot differ. Where the check fails, the sum is recomputed
+ *      in the order of libvmaf.
+ *   8. Signs and magnitudes of floats are tested with numeric comparisons. -0.0 has its sign bit set but is not below
+ *      0. Code that tests bits instead therefore needs a comment that explains why -0.0 and NaN cannot occur.
  *
  * TERMS
  *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
@@ -656,7 +676,7 @@
 /* major * 10000 + minor * 100 + patch */
 #define VMAFGPU_VERSION_NUMBER 100
 #define VMAFGPU_VERSION_STRING "0.1.0"
-/* Number of the binary interface. It changes with each change to a struct, an enumerator or a function that exists. */
+/* Number of the binary interface. It changes if a struct, an enumerator or an existing function changes. */
 #define VMAFGPU_ABI 0
 
 /* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
@@ -674,7 +694,7 @@
 
 /* Initialises a struct of this header with zeros: `vmafgpu_config cfg = VMAFGPU_INIT;`. Zero means the default in every
  * field. Also initialises a whole array: `vmafgpu_frame frames[6] = VMAFGPU_INIT;`. Compiles without warnings in C and
- * C++, with one exception: in C, gcc with -Wmissing-braces can warn if VMAFGPU_INIT initialises a single element of an
+ * C++, with one exception: in C, gcc -Wmissing-braces can warn if VMAFGPU_INIT initialises a single element of an
  * array. In other languages, set all bytes of a struct to zero. */
 #ifdef __cplusplus
 #  define VMAFGPU_INIT {}
@@ -689,8 +709,8 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * Results
  *
- * A table of names, numbers and messages. Negative values are failures; zero and positive values are not. The message
- * of vmafgpu_last_error() names the field, frame or file position at fault.
+ * A table of names, numbers and general messages. Negative values are failures; zero and positive values are not. The
+ * specific message, which vmafgpu_last_error() returns, names the field, frame or file position at fault.
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
@@ -736,7 +756,7 @@ typedef enum vmafgpu_layout {
 } vmafgpu_layout;
 
 /* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call.
- * After a push, any other frame remains borrowed until vmafgpu_reusable_count() counts its pair. Frames for single
+ * After a push, any other frame remains borrowed until vmafgpu_reusable_count() includes its pair. Frames for single
  * pairs and edits are always borrowed only during the call. For DEVICE, SURFACE and ARRAY, data[i] holds the address or
  * handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
@@ -748,17 +768,17 @@ typedef enum vmafgpu_memory {
     VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores the frame, such as
                                 imported Vulkan or Direct3D images. The images must be at least as large as the frame.
                                 They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
-                                sample. An element is one sample, or two for semi-planar chroma (R8, R8G8, R16, R16G16
-                                in Vulkan). `pitch` is ignored, as are the low bits of words in SEMIPLANAR_HIGH. YUV
-                                images require that gpu.frame_memory is SURFACE or that config.colour is set */
+                                sample. An image element contains one sample, or two samples for semi-planar chroma (R8,
+                                R8G8, R16, R16G16 in Vulkan). `pitch` is ignored, as are the low bits of words in
+                                SEMIPLANAR_HIGH. YUV images require that gpu.frame_memory is SURFACE or that
+                                config.colour is set */
     VMAFGPU_MEMORY_ARRAY     /* like SURFACE, but data[] are CUarrays with CUDA_ARRAY3D_SURFACE_LDST. Each push creates
                                 surfaces for the arrays. If you push an array repeatedly, create a surface for it once
                                 and use SURFACE instead */
 } vmafgpu_memory;
 
 /* Pixel format of a frame: planes in the format of the config, or rows of RGB pixels, which are converted to planes as
- * config.colour specifies. The pixel format can differ between the two frames of a pair, and between successive
- * frames. */
+ * config.colour specifies. The two frames of a pair can have different pixel formats, and so can successive frames. */
 typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_YUV = 0,  /* planes in the format of the config                                           */
     VMAFGPU_PIXELS_RGBA8,    /* bytes R, G, B, A (VK_FORMAT_R8G8B8A8_UNORM or _SRGB; DXGI_FORMAT_R8G8B8A8_UNORM) */
@@ -775,17 +795,20 @@ typedef enum vmafgpu_pixels {
  * the call fails and the message names the field. The conversion uses integer arithmetic, so its results are identical
  * on every processor and GPU. Only the planes that the features use are created. Alpha is ignored; colours are not
  * multiplied by it.
- *   - sample = floor(v + 1/2), clipped to the range of the bit depth. v is the exact result for the values of the
- *     pixels. For RGBA16F, chroma and luma beyond 14 bits can be up to 2^-22 above the exact value.
- *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020). Kg is 1 - Kr -
- *     Kb. With n bits, limited range spans 219 (luma) or 224 (chroma) times 2^(n - 8), and full range spans 2^n - 1.
- *   - Chroma is rounded once, from weighted sums of R, G and B. Edge pixels are repeated beyond the edge. If the width
- *     or height is odd, the last column or row has no chroma sample of its own.
- *   - RGBA16F is linear light with the colour primaries of the standard that `matrix` names. A table applies the
- *     transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1 (with PQ,
- *     above 10000 cd/m2) become 1.
- *   - Frames in host and pinned memory are converted on the CPU; frames in device memory, on the GPU. On the GPU, rows
- *     can have any address and pitch, but multiples of 16 bytes are fastest. */
+ *   - Each sample is floor(v + 1/2), clipped to the range of the bit depth, where v is the exact result for the given
+ *     pixel values. There is one exception: for RGBA16F, v can exceed the exact result by up to 2^-22 for chroma, and
+ *     for luma if the bit depth is above 14.
+ *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020), and
+ *     Kg = 1 - Kr - Kb. With n bits, the full range spans 2^n - 1, and the limited range spans 2^(n - 8) times 219
+ *     (luma) or 224 (chroma).
+ *   - Chroma is computed from weighted sums of R, G and B and rounded only once. Edge pixels are repeated beyond the
+ *     edge. Sizes of subsampled chroma are rounded down: if the width or height is odd, no chroma is computed for the
+ *     last column or row, because features do not use it, as in libvmaf.
+ *   - RGBA16F pixels are in linear light, with the colour primaries of the standard that `matrix` names. A table
+ *     applies the transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1
+ *     (with PQ, above 10000 cd/m2) become 1.
+ *   - Frames in host and pinned memory are converted on the CPU, and frames in device memory on the GPU. On the GPU,
+ *     rows can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -795,17 +818,17 @@ typedef enum vmafgpu_matrix {
 
 typedef enum vmafgpu_range {
     VMAFGPU_RANGE_UNSTATED = 0,
-    VMAFGPU_RANGE_LIMITED,        /* at 8 bits luma 16..235, chroma 16..240 */
-    VMAFGPU_RANGE_FULL            /* at 8 bits 0..255 */
+    VMAFGPU_RANGE_LIMITED,        /* at 8 bits: luma 16..235, chroma 16..240 */
+    VMAFGPU_RANGE_FULL            /* at 8 bits: 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; weights of the pixels */
+typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; pixel weights */
     VMAFGPU_SITING_UNSTATED = 0,
-    VMAFGPU_SITING_LEFT,          /* at the column of a luma sample, between two rows: MPEG-2, default in H.264. Weights
-                                     [1 2 1] across, [1 1] down */
-    VMAFGPU_SITING_CENTER,        /* between columns and rows: JPEG, MPEG-1. Weights [1 1] and [1 1] */
-    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] and [1 2 1]. For 4:2:2, with chroma in
-                                     every row, the same as LEFT */
+    VMAFGPU_SITING_LEFT,          /* in a luma column, between two luma rows: MPEG-2, default in H.264. Weights [1 2 1]
+                                     across, [1 1] down */
+    VMAFGPU_SITING_CENTER,        /* between luma columns and rows: JPEG, MPEG-1. Weights [1 1] across, [1 1] down */
+    VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] across, [1 2 1] down. The same as LEFT
+                                     for 4:2:2, which has chroma in every row */
 } vmafgpu_siting;
 
 typedef enum vmafgpu_transfer {   /* transfer function from linear light to the values that the matrix converts */
@@ -816,28 +839,29 @@ typedef enum vmafgpu_transfer {   /* transfer function from linear light to the 
 } vmafgpu_transfer;
 
 typedef struct vmafgpu_colour {
-    vmafgpu_matrix   matrix;      /* unstated: all frames are YUV, and no memory is allocated for conversion */
+    vmafgpu_matrix   matrix;      /* if unstated, all frames are YUV, and no memory is allocated for conversion */
     vmafgpu_range    range;       /* of the resulting YUV; required with `matrix` */
     vmafgpu_siting   siting;      /* required if a feature uses chroma and chroma is subsampled */
-    vmafgpu_transfer transfer;    /* for RGBA16F frames only, and required for them */
+    vmafgpu_transfer transfer;    /* used for RGBA16F frames only, which require it */
 } vmafgpu_colour;
 
-/* One picture in memory of the caller. This memory is borrowed, as described at vmafgpu_memory, and never written. Only
+/* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and never written. Only
  * samples are read, never the bytes between rows. The struct itself is read only during the call.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
  *     Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features that use chroma
  *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
- *   - Only samples that a feature needs are read, and they are checked against the bit depth. vmafgpu_push() describes
- *     whether a sample that is out of range makes the push or the pair fail.
- *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed (if the luma width is odd, the
- *     chroma width is rounded up). The pitch can be negative; data[i] is still the top row. A negative pitch in pinned
- *     memory requires config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
+ *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
+ *     out of range, either the push or the pair fails; see vmafgpu_push().
+ *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed. If the luma width is odd, the
+ *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in files; the last sample is not
+ *     read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
+ *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
     const void     *data[3];
     ptrdiff_t       pitch[3];
     vmafgpu_memory  memory;        /* default: host                                                          */
-    vmafgpu_pixels  pixels;        /* default: YUV. With RGB only data[0] and pitch[0] are used              */
+    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used             */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
                                       of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;
@@ -863,7 +887,7 @@ typedef struct vmafgpu_svm {
     int                 has_clip;            /* score_clip                                                   */
     double              clip_min, clip_max;  /* clip_min <= clip_max                                         */
     int                 has_transform;       /* a score_transform object exists                              */
-    int                 transform_enabled;   /* its "enabled" (absent: 0, as in vmaf_v0.6.1)                 */
+    int                 transform_enabled;   /* "enabled" in this object; 0 if absent, as in vmaf_v0.6.1     */
     int                 has_p0, has_p1, has_p2;
     double              p0, p1, p2;
     int                 knot_count;          /* 0..10                                                        */
@@ -873,65 +897,68 @@ typedef struct vmafgpu_svm {
     double              chroma_correction;
 } vmafgpu_svm;
 
-/* A model: one SVM, or, in a bootstrap model, the main SVM followed by the collection. */
+/* A model: one SVM or, in a bootstrap model, the main SVM followed by the SVMs of the collection. */
 typedef struct vmafgpu_model {
     const char        *name;                 /* "vmaf_v0.6.1"                                                */
     int                svm_count;            /* 1, or 1 + size of the collection                             */
     const vmafgpu_svm *svms;
-    void              *reserved;             /* NULL; private: reference count of a parsed model             */
+    void              *reserved;             /* private: reference count of a parsed model; otherwise NULL   */
 } vmafgpu_model;
 
 /* ------------------------------------------------------------------------------------------------
  * Config
  *
  * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
- * are 0 or 1. vmafgpu_open() copies the config. The data that it points to can be freed when vmafgpu_open() returns.
- * There are four exceptions, which must live as long as the context: models that were not parsed, the `user` pointers
- * of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
+ * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed when vmafgpu_open()
+ * returns. There are four exceptions, which must live as long as the context: models that were not parsed, the `user`
+ * pointers of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
  *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
- *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, or with
- *     gpu.open_in_background, the next call on the context can also call them, whichever function it is.
+ *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, and with
+ *     gpu.open_in_background, they can also be called from the next call on the context, whichever library function
+ *     that is.
  *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
- *     the GPU calls them at the same time. If several GPUs are opened by several threads, these threads call them. */
+ *     the GPU also calls them, possibly while the calling thread does. If several GPUs are opened by several threads,
+ *     these threads call them. */
 typedef struct vmafgpu_allocator {
     void *(*allocate)(void *user, size_t size);
     void  (*release)(void *user, void *pointer);
     void  *user;
 } vmafgpu_allocator;
 
-/* Must call task(arg, i) exactly once for each i in 0..count-1, and return when all calls have returned. The calls can
- * run on any threads, in any order, sequentially or in parallel: no task waits for another. `count` is config.threads;
- * if it is 1, the callback is not used. Calls with other values of i do nothing. If a task was not called exactly once,
- * the library call that needed it fails with VMAFGPU_ERROR_SYSTEM. */
+/* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and
+ * return when all these calls have returned. The calls can run on any threads, in any order, sequentially or in
+ * parallel: no task waits for another. `count` is config.threads; if it is 1, the callback is not used. Calls of task()
+ * with other values of i do nothing. If a task was not called exactly once, the library call that needed the task fails
+ * with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
-    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure; vmafgpu_last_error() returns it, too         */
+    VMAFGPU_LOG_LEVEL_ERROR = 0, /* the message of a failure, which vmafgpu_last_error() also returns      */
     VMAFGPU_LOG_LEVEL_WARNING,   /* the request is carried out, but may not be what the caller intended    */
     VMAFGPU_LOG_LEVEL_INFO       /* information, for example why no GPU is used                            */
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* a GPU if there is one with kernels for all features (NVIDIA is tried before AMD);
-                                   otherwise the CPU, without an error. vmafgpu_backend_note() explains why the CPU is
-                                   used. Without a usable GPU, the open fails only if gpu.frame_memory is DEVICE or
-                                   SURFACE or gpu.devices is set. An address does not identify the vendor of the GPU. So
-                                   if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or gpu.cuda_context is set,
-                                   only CUDA is tried; to use HIP, select it explicitly */
+    VMAFGPU_BACKEND_AUTO = 0,   /* uses a GPU if there is one with kernels for all features (NVIDIA is tried before
+                                   AMD); otherwise uses the CPU, without an error. vmafgpu_backend_note() explains why
+                                   the CPU is used. Without a usable GPU, the open fails only if gpu.frame_memory is
+                                   DEVICE or SURFACE or gpu.devices is set. An address does not identify the vendor of
+                                   the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or
+                                   gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If it cannot be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no such GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
-    VMAFGPU_BACKEND_HIP         /* AMD; fails as CUDA does */
+    VMAFGPU_BACKEND_HIP         /* AMD. If no such GPU can be used, vmafgpu_open() fails in the same way as with CUDA */
 } vmafgpu_backend;
 
-/* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); elsewhere it divides.
- * AMD and Intel processors estimate the reciprocal differently, which changes the last bits of libvmaf's adm2 (by
- * 1e-7). To reproduce scores from another machine, specify its kind here. This field affects only float_adm and the
- * models that use it. */
+/* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); on other processors,
+ * it divides. AMD and Intel processors estimate the reciprocal differently, which changes adm2 of libvmaf by about
+ * 1e-7. To reproduce scores from another machine, specify the kind of that machine. The choice affects only float_adm
+ * and the models that use float_adm. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -941,9 +968,10 @@ typedef enum vmafgpu_reciprocal {
 
 enum { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
 
-/* Number type in which a GPU computes the per-sample statistics of VIF. The results are bit-identical. */
+/* Number type in which a GPU computes the per-sample statistics of VIF. The results are bit-identical for both
+ * types. */
 typedef enum vmafgpu_vif_arithmetic {
-    VMAFGPU_VIF_ARITHMETIC_AUTO = 0,  /* the faster one on the device */
+    VMAFGPU_VIF_ARITHMETIC_AUTO = 0,  /* whichever type is faster on the device */
     VMAFGPU_VIF_ARITHMETIC_DOUBLE,
     VMAFGPU_VIF_ARITHMETIC_INTEGER
 } vmafgpu_vif_arithmetic;
@@ -952,74 +980,76 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. Read during vmafgpu_open() only. If one of them cannot be
-                                           used, the open fails, even with AUTO */
+                                           replaces `device`. The array is read only during vmafgpu_open(). If one of
+                                           these GPUs cannot be used, the open fails, even with AUTO */
     int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
                                            default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
                                            CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
                                            or SURFACE, if config.map_block_size is set, or in builds without threads.
                                            Cannot be combined with `devices` */
-    void       *cuda_context;           /* CUcontext of the caller, which must outlive this context; `device` is then
-                                           ignored. Default: the primary context of the device, retained from open to
-                                           close. Must be NULL with HIP, which has no contexts */
+    void       *cuda_context;           /* CUcontext of the caller, which must outlive the vmafgpu context; `device` is
+                                           then ignored. Default: the primary context of the device, retained from open
+                                           to close. Must be NULL with HIP, which has no contexts */
     void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready once
                                            all work queued on the stream before the push has finished. If NULL, frames
-                                           must be ready when they are pushed. (For the default stream pass
-                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime has it) */
+                                           must be ready when they are pushed. For the default stream, pass
+                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it */
     vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
-                                           device, surfaces and arrays; SURFACE: surfaces and arrays. If all frames are
-                                           arrays, also set SURFACE. SURFACE requires CUDA and one GPU */
-    int         batch;                  /* pairs per launch, 1..32. The default depends on the size: 2 at 4K, 8 at
-                                           1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, it is twice as
-                                           many, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller sizes.
-                                           With `devices`, it is at least 16. All these defaults are reduced if memory
-                                           is short. With config.live or config.map_block_size, the default is 1. A pair
-                                           waits until its batch is full, or until vmafgpu_flush() or vmafgpu_wait(), so
-                                           1 has the lowest latency */
+                                           device, surfaces and arrays; SURFACE: surfaces and arrays. Set SURFACE even
+                                           if all frames are arrays. SURFACE requires CUDA and a single GPU */
+    int         batch;                  /* pairs per launch, 1..32. The default depends on the frame size: 2 at 4K, 8 at
+                                           1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, the default is
+                                           twice that, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller
+                                           sizes. With `devices`, the default is at least 16. All these defaults are
+                                           reduced if memory is short. With config.live or config.map_block_size, the
+                                           default is 1. A pair waits until its batch is full, or until vmafgpu_flush()
+                                           or vmafgpu_wait() is called, so 1 has the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. The defaults of `batch` and `queue_depth` keep device memory below
                                            a limit, provided that a batch of one and a queue of two fit. The limit is
                                            288 MB (of 2^20 bytes), or 384 MB if `frame_memory` is DEVICE or SURFACE.
-                                           With `devices`, it is four times as much for each GPU. If `frame_memory` is
-                                           DEVICE or SURFACE, the limit is at least a 64th of the device memory or a
-                                           quarter of its free part, whichever is less */
-    const void *kernels;                /* kernel image in memory, used instead of searching for a file: a file that
-                                           `make blobs` creates, PTX from this project, or machine code. Machine code is
-                                           passed to the driver unchecked; for AMD it can be an uncompressed bundle of
-                                           code objects. Read during vmafgpu_open() only */
+                                           With `devices`, the limit is four times as high for each GPU. If
+                                           `frame_memory` is DEVICE or SURFACE, the limit is raised, if necessary, to a
+                                           64th of the device memory or a quarter of the free device memory, whichever
+                                           is less */
+    const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. It can be a
+                                           file that `make blobs` creates, PTX from this project, or machine code.
+                                           Machine code is passed to the driver unchecked; for AMD, machine code can
+                                           also be an uncompressed bundle of code objects. The image is read only during
+                                           vmafgpu_open() */
     size_t      kernels_size;           /* size of `kernels` in bytes */
-    const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels, otherwise a search;
-                                           see `GPU: requirements` in the manual */
+    const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
+                                           file is searched for, see `GPU: requirements` in the manual */
     const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
-                                           libamdhip64.so.8 .. .5 / amdhip64_7.dll .. */
-    vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster one */
+                                           libamdhip64.so.8 to .so.5 / amdhip64_7.dll and older versions */
+    vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster type */
     int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
                                            frames in host memory, for all GPUs together. They also open several GPUs at
-                                           the same time, and they score if the GPU fails or until open_in_background
-                                           has opened it. If `frame_memory` is not HOST, threads run only during the
-                                           open */
+                                           the same time, and they compute scores after the GPU has failed and, with
+                                           open_in_background, until the GPU is open. If `frame_memory` is not HOST,
+                                           they run only during the open */
     int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
                                            self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
                                            kernel and the card */
 } vmafgpu_gpu_config;
 
-/* A model to score with. Set `model`, or `version` for a built-in one. */
+/* A model that computes scores. Set `version` for a built-in model, or `model` for any other. */
 typedef struct vmafgpu_model_config {
     const char          *version;          /* name of a built-in model: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h",
                                               ...; see MODELS in the manual */
-    const vmafgpu_model *model;            /* instead of `version`: a parsed model, or an embedded one, which must live
+    const vmafgpu_model *model;            /* replaces `version`: a parsed model, or an embedded model, which must live
                                               as long as the context */
     const char          *name;             /* column name; default "vmaf"; must be unique in a context */
-    int                  disable_clip;     /* 1: do not clip to the score_clip of the model */
-    int                  enable_transform; /* 1: apply the score_transform of the model (vmaf_v0.6.1: "phone" model) */
+    int                  disable_clip;     /* 1: do not clip scores to the score_clip range of the model */
+    int                  enable_transform; /* 1: apply the score_transform of the model (vmaf_v0.6.1: "phone model") */
     int                  disable_transform; /* 1: do not apply the score_transform, even if the model enables it. Cannot
                                                be combined with enable_transform */
     const char          *options;          /* feature options that override those of the model:
                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
-                                              features that the model does not use are ignored; but see
-                                              config.strict_options */
+                                              features that the model does not use have no effect; if
+                                              config.strict_options is set, they are checked */
 } vmafgpu_model_config;
 
 /* A feature to compute in addition to those that the models need. See FEATURES AND OPTIONS in the manual. */
@@ -1037,9 +1067,9 @@ typedef struct vmafgpu_heatmap {
     const char     *path;          /* value of the option heatmaps_path, which distinguishes several cambi features */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
-    int             width, height; /* of the map */
+    int             width, height; /* size of the map */
     int             named_width, named_height; /* size that libvmaf writes in file names; with cambi_high_res_speedup,
-                                                  the map is smaller */
+                                                  the map itself is smaller */
     const uint16_t *samples;       /* rows without padding; the maximum is 65535. Valid only during the callback */
 } vmafgpu_heatmap;
 
@@ -1051,95 +1081,99 @@ typedef struct vmafgpu_config {
     vmafgpu_layout  layout;               /* default planar */
 
     vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU,
-                                             conversion needs memory for one luma plane per frame of a call, and for the
-                                             chroma planes if a feature uses chroma */
+                                             conversion needs memory for one luma plane for each frame passed to a call,
+                                             and for the chroma planes if a feature uses chroma */
 
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone */
     int                           model_count; /* 0..16 */
-    int             features_only;        /* 1: no model, not even the default one; computes `features` only */
+    int             features_only;        /* 1: no model is used, not even the default; only `features` are computed */
     int             model_features_only;  /* 1: computes the features that the models need, but no model scores; the
-                                             models have no columns and are not used after the open */
+                                             models have no columns */
     int             predict_only;         /* 1: the context is for vmafgpu_predict() only. It accepts no frames,
                                              allocates no memory for frames and opens no backend; width and height can
                                              be 0 */
     const vmafgpu_feature_config *features; /* features in addition to those of the models; default: none */
     int                           feature_count; /* 0..32 */
     int             strict_options;       /* 1: refuses options that a feature does not have, and model options for
-                                             unknown features; 0: ignores them, as libvmaf does, and sends a warning to
-                                             `on_log`. Invalid values are refused in both cases */
-    int             threaded_column_order; /* order of the columns: 1: as in reports of libvmaf with threads (psnr,
-                                              speed_temporal and float_motion come first); 0: as in its reports without
-                                              threads */
+                                             unknown features; 0: ignores these options, as libvmaf does, and sends a
+                                             warning to `on_log`. Invalid values are refused in both cases */
+    int             threaded_column_order; /* order of the columns. 1: as in reports that libvmaf writes with threads
+                                              (psnr, speed_temporal and float_motion come first); 0: as in reports that
+                                              it writes without threads */
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1. Every pair
                                              must still be pushed, because motion uses all reference frames. Distorted
                                              frames that are not scored are used only by psnr and speed_temporal. The
-                                             index counts the pairs of this context: in a segment, frame 0 is its first
-                                             pair */
-    int             discard_scores;       /* 1: do not keep scores after delivery, so that memory does not grow with the
-                                             clip. Pooling still works; percentiles, vmafgpu_pool_range(),
-                                             vmafgpu_score_at() and vmafgpu_value_at() do not */
+                                             index counts the pairs of this context, so in a segment, the first pair has
+                                             index 0 */
+    int             discard_scores;       /* 1: do not keep scores after delivery, so that memory use does not grow with
+                                             the length of the clip. Pooling still works; percentiles,
+                                             vmafgpu_pool_range(), vmafgpu_score_at() and vmafgpu_value_at() do not */
 
     int             live;                 /* 1: scores do not wait for the next pair; motion2 and motion3 are the values
-                                             that libvmaf computes if the clip ends with the pair. See LIVE SCORES in
-                                             the manual. With `live`, gpu.batch is 1 by default */
+                                             that libvmaf would compute if the clip ended with the pair. See LIVE SCORES
+                                             in the manual. With `live`, gpu.batch is 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
                                              1..16; default 1. Each frame after the first takes about 1.5 bytes of
                                              memory per pixel */
     int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() processes in one pass
-                                             on the CPU, 1..16; default 1. More contexts require more passes. Values
-                                             above 1 take some memory per thread. Set the same value in all contexts */
+                                             on the CPU, 1..16; default 1. If a call has more contexts than this, it
+                                             takes several passes. Values above 1 take some memory per thread. Set the
+                                             same value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
                                              samples, usually 16; default 0: no maps. Requires `live` and a model. Only
                                              the features that edits support are allowed, and `contexts_per_pass` must
                                              be 1. With CUDA and HIP, maps require a single GPU, 516 bytes of its memory
                                              per block, and a gpu.batch of 1 */
-    int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits.
-                                             Takes memory for two luma planes, and a few megabytes per thread. On a GPU,
-                                             edits take 90 bytes of device memory per pixel plus up to 100 MB, and 30 MB
-                                             of pinned memory. With backend AUTO and frames in host or pinned memory,
-                                             the whole context uses the CPU */
+    int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits. On
+                                             the CPU, edits take memory for two luma planes, and a few megabytes per
+                                             thread. On a GPU, edits take 90 bytes of device memory per pixel plus up to
+                                             100 MB, and 30 MB of pinned memory. If `backend` is AUTO and
+                                             gpu.frame_memory is HOST or PINNED, the whole context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
     vmafgpu_gpu_config gpu;
     int             threads;              /* number of threads that share the work on a frame, including the calling
                                              thread, 1..256; default 1: no thread is started. If the system cannot start
-                                             all of them, the others do the work, the scores are the same, and a warning
-                                             goes to `on_log` */
+                                             all of them, those that were started do the work, the scores do not change,
+                                             and `on_log` receives a warning */
     unsigned        cpumask;              /* bit mask of instruction sets that must not be used, as in libvmaf: 8 is
                                              AVX2, 16 is AVX-512; on ARM, 1 is NEON. Other bits are ignored. Does not
                                              change scores */
     vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine */
-    vmafgpu_parallel_for *parallel_for;   /* runs the work of `threads` on threads of the caller; default NULL */
+    vmafgpu_parallel_for *parallel_for;   /* runs the work on the caller's threads instead of starting `threads` - 1
+                                             threads; default NULL */
     void           *parallel_for_user;
 
     vmafgpu_allocator allocator;          /* default: malloc and free */
 
-    /* Receives messages. Called on the calling thread, during a call of this library. Default: no messages. */
+    /* Receives messages. Called on the calling thread, during a call to this library. Default: no messages. */
     void          (*on_log)(void *user, vmafgpu_log_level level, const char *message);
     void           *on_log_user;
 
     /* Receives the scores, in frame order; vmafgpu_next_score() then returns no scores. If a frame failed,
      * score->result is negative. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
      * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). Inside the callback, you can call
-     * functions that take the context as const (columns, names, config). You can also call vmafgpu_score_at(),
-     * _value_at(), _pool(), _pool_range(), _percentile(), _aggregate() and _reusable_count(), which cover this score
-     * and all earlier ones. Other calls on the context return VMAFGPU_ERROR_STATE; vmafgpu_close() does nothing. */
+     * functions that take the context as const (columns, names, config). You can also call vmafgpu_reusable_count(),
+     * and vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile() and _aggregate(), which take into
+     * account this score and all earlier ones. All other calls on the context return VMAFGPU_ERROR_STATE;
+     * vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
     void           *on_score_user;
 
-    /* Receives the value of vmafgpu_reusable_count() whenever it has increased: the callback can overwrite or free the
-     * frames of the pairs that it counts. Called at the end of calls on the context, for example vmafgpu_push(),
-     * _try_push(), _push_many(), _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). The
-     * callback must not call functions on the context. */
+    /* Receives the value of vmafgpu_reusable_count() whenever this value has increased. The callback can overwrite or
+     * free the frames of the pairs that are included in the count. Called at the end of calls on the context, for
+     * example vmafgpu_push(), _try_push(), _push_many(), _push_following(), _next_score(), _wait(), _reusable_count()
+     * and _flush(). The callback must not call functions on the context. */
     void          (*on_reusable)(void *user, int64_t pairs);
     void           *on_reusable_user;
 
     /* Receives the heat maps of every cambi feature that has the option heatmaps_path; without this callback, the
-     * option is refused. The value of the option is passed to the callback and not used otherwise. Called inside
-     * vmafgpu_push(), _try_push() and _push_many() for each frame that is scored, once for each scale. If the push
-     * fails, its maps are delivered again with the next attempt. The callback must not call functions on the context.
-     * Heat maps are computed on the CPU, which nearly doubles the work; contexts with this option do not use a GPU. */
+     * option is refused. The value of the option is passed to the callback and is not used for anything else. Called
+     * inside vmafgpu_push(), _try_push() and _push_many() for each frame that is scored, once for each scale. If the
+     * push fails, the maps are delivered again when the pair is pushed again. The callback must not call functions on
+     * the context. Heat maps nearly double the work of cambi. They are computed on the CPU, so contexts with this
+     * option do not use a GPU. */
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
@@ -1149,18 +1183,18 @@ typedef struct vmafgpu_config {
  * Scores
  *
  * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...), then the
- * outputs of the models ("vmaf", ...). The report has a different order if the clip has only one frame: see
+ * outputs of the models ("vmaf", ...). For a clip of only one frame, the order in the report is different: see
  * vmafgpu_report_column(). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
-    int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. 0 for scores
+    int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. Also 0 for scores
                                 outside of the clip (single pairs, edits, vmafgpu_predict()) */
     double         score;    /* score of the first model; NaN without a model */
     const double  *values;   /* one value per column, vmafgpu_column_count() of them. Valid until vmafgpu_reset() or
                                 vmafgpu_close(); with discard_scores, and for scores outside of the clip, until the next
                                 call on the context */
-    vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; all values are NaN then */
-    uint64_t       tag;      /* `tag` of the distorted frame, even if the frame failed; 0 for vmafgpu_predict() and if
+    vmafgpu_result result;   /* VMAFGPU_OK, or why the frame has no score; in that case, all values are NaN */
+    uint64_t       tag;      /* `tag` of the distorted frame, even if the frame failed; 0 after vmafgpu_predict() and if
                                 there is no distorted frame */
 } vmafgpu_score;
 
@@ -1179,83 +1213,86 @@ typedef struct vmafgpu vmafgpu;
  * Threads: calls on different contexts can run at the same time; calls on one context must not. Consecutive calls on a
  * context can come from different threads. If a context is busy with another call (on another thread, or because a
  * callback makes a new call), the new call returns VMAFGPU_ERROR_STATE, and vmafgpu_last_error() names the other call.
- * Functions that take the context as const are not checked in this way.
+ * Functions that take the context as const do not make this check.
  *
- * If the context or an argument is NULL, functions return VMAFGPU_ERROR_ARGUMENT, unless their description allows NULL.
- * Getters then return 0, -1, NULL or "". If the open of a context failed, calls on this context return
- * VMAFGPU_ERROR_STATE.
+ * Functions fail if the context or an argument is NULL, unless their description allows NULL. They then return
+ * VMAFGPU_ERROR_ARGUMENT; functions whose result is not a vmafgpu_result return 0, -1, NULL or "". If a context failed
+ * to open, calls on it return VMAFGPU_ERROR_STATE.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens a context and allocates all its memory except the score list. *context is set even on failure: the context then
- * accepts vmafgpu_last_error() and must be closed. *context is NULL only if there is no memory for the context itself
- * (VMAFGPU_ERROR_MEMORY). The comment of vmafgpu_config states how long the data that `config` points to must live. */
+/* Opens a context and allocates all its memory except the score list. *context is set even on failure: it can then be
+ * passed only to vmafgpu_last_error(), and it must be closed. *context is NULL only if there is no memory for the
+ * context itself (VMAFGPU_ERROR_MEMORY). The comment above, under Config, states how long the data that `config` points
+ * to must live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
 /* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
  * anything. If width and height are 0, the size is unknown, and the config is accepted if it is valid for at least one
- * size. Does not look for a backend or GPU and allocates no memory for frames. On failure, vmafgpu_last_error(NULL)
+ * size. The function does not look for a GPU and allocates no memory for frames. On failure, vmafgpu_last_error(NULL)
  * returns the message. `on_log` receives the message and any warnings, as with vmafgpu_open(). */
 VMAFGPU_API vmafgpu_result vmafgpu_check_config(const vmafgpu_config *config);
 
-/* Frees the context and everything that it holds; NULL is allowed. Waits for work on the GPU, and for a thread that
- * opens a GPU. Close the context before you free frames that it borrows. Does nothing while another call uses the
- * context. */
+/* Frees the context and everything that it holds; NULL is allowed. Waits for work on the GPU, and for a thread that is
+ * opening a GPU. Close the context before you free frames that it borrows. If another call is using the context, the
+ * function does nothing. */
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 
-/* Discards all frames and scores but keeps the memory: the next pair is frame 0 of a new clip. Acquired buffers and map
+/* Discards all frames and scores but keeps the memory. The next pair is frame 0 of a new clip. Acquired buffers and map
  * requests are also discarded. */
 VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
 
-/* Scores the next pair of the clip. On the CPU the pair is scored during the call. On a GPU the call queues the pair
+/* Scores the next pair of the clip. On the CPU, the pair is scored during the call. On a GPU, the call queues the pair
  * and blocks only if the queue is full. vmafgpu_next_score() and config.on_score deliver the scores.
  *   - If the call fails, the pair is not part of the clip and the index does not advance. The caller can correct the
  *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
- *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. Each
- *     pair in device memory fails with VMAFGPU_ERROR_DEVICE, which vmafgpu_next_score() returns.
- *   - If a sample exceeds the bit depth and the CPU checks it, the push fails with VMAFGPU_ERROR_FRAME. If the GPU
- *     checks it, the pair fails instead. The GPU checks all chroma. It checks luma in device memory, in acquired
- *     buffers, and in pinned memory that the GPU copies unchanged; the CPU checks all other luma.
+ *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. For
+ *     each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
+ *   - If a sample exceeds the bit depth and the CPU checks that sample, the push fails with VMAFGPU_ERROR_FRAME. If the
+ *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma, and luma in device
+ *     memory, in acquired buffers, and in pinned memory that it copies unchanged; the CPU checks all other luma.
  *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
 
 /* Like vmafgpu_push(), but never waits for a GPU. If the queue is full, it returns VMAFGPU_AGAIN and the pair is not
- * part of the clip. Push it again later, with either function, or skip it; see LIVE in the manual. Pairs in host memory
- * are copied during the call. If the CPU is used, including after a GPU has failed, there is no queue, and the call
- * scores the pair. */
+ * part of the clip. Push the pair again later, with either function, or skip it; see LIVE in the manual. Pairs in host
+ * memory are copied during the call. If the CPU is used, for example after a GPU has failed, there is no queue, and the
+ * call scores the pair. */
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted);
 
-/* Returns buffers for the next pair. If a reader or decoder writes samples to these buffers, the CPU makes no further
- * copy. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory HOST; cast
- * away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma; otherwise, odd luma sizes
- * are halved and rounded up for chroma. Push the frames unchanged, except for `tag`.
+/* Returns buffers for the next pair. If a reader or decoder writes samples directly to these buffers, the CPU does not
+ * copy them again. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory
+ * HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma. Otherwise,
+ * sizes of subsampled chroma are rounded up, as in files, although features do not use the last column or row of an odd
+ * size. Push the frames unchanged, except for `tag`.
  *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
  *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
  *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
  *     remains acquired.
- *   - Before the push any thread can write to the memory. All writing must be finished when the push begins. From then
- *     on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the memory.
+ *   - Before the push, any thread can write to the buffers. All writing must be finished when the push begins. From
+ *     then on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the buffers.
  *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
  *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
  *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
  *     blocks as a push does.
- *   - If samples exceed the bit depth, the pair fails on a GPU, as with pinned memory; on the CPU, the push fails.
+ *   - If samples exceed the bit depth, the pair fails if a GPU is used (as with pinned memory), and the push fails if
+ *     the CPU is used.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
- *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses every
- *     pair. */
+ *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
+ *     distorted frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
 
 /* Pushes one reference with several distorted frames. contexts[i] scores the pair of the reference and distorted[i],
  * with the same result as vmafgpu_push(contexts[i], reference, &distorted[i]). On the CPU, contexts with equal configs
- * (size, format, models, features, threads) share the work that depends only on the reference. This work is done once
- * for every `config.contexts_per_pass` contexts.
- *   - Pairs are pushed to the contexts in order, even after one push has failed. The function returns the first
- *     failure. `results` is NULL, or receives one result per context. Do not push the pair again to contexts whose
- *     result is VMAFGPU_OK.
+ * (size, format, models, features, threads) share the work that depends only on the reference: this work is done once
+ * for every config.contexts_per_pass contexts.
+ *   - Pairs are pushed to the contexts in order, even after a push to one context has failed. The function returns the
+ *     first failure. `results`, unless it is NULL, receives one result per context. Do not push the pair again to
+ *     contexts whose result is VMAFGPU_OK.
  *   - If the reference was acquired, the context that returned it must be the last one, because that context owns the
  *     memory after the push.
  *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
@@ -1267,21 +1304,22 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
  * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
  * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
  * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
- * those of the whole clip. Pushing more frames than necessary changes nothing. The index of scores and config.subsample
- * start counting at the first pair of the segment.
- *   - speed_temporal also uses the previous distorted frame; other features use neighbouring frames only for motion.
- *     With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the pair that precedes
- *     the segment, and ignore its score.
+ * those of the whole clip. Pushing more of these frames than necessary changes nothing. The index of scores and
+ * config.subsample start counting at the first pair of the segment.
+ *   - speed_temporal also uses the previous distorted frame; apart from speed_temporal, only motion features use
+ *     neighbouring frames. With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the
+ *     pair that precedes the segment, and ignore its score.
  *   - With motion_five_frame_window, a segment that consists only of the first frame of the clip needs two following
  *     frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference);
 VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference);
 
-/* Describe a picture whose planes are stored one after the other in one buffer, as in raw files and decoders (I420,
- * NV12, P010, I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample, chroma and layout of
- * `config`. This can be the config for vmafgpu_open(), where zeros mean defaults, or the one that vmafgpu_get_config()
- * returns. `pitch` is the luma pitch in bytes; 0 means tightly packed; negative values are not supported. Chroma rows
- * that contain half as many samples have half the pitch, rounded up.
+/* Describe a picture whose planes are stored one after the other in one buffer, as in raw files and in the output of
+ * many decoders (I420, NV12, P010, I422, I444, ...). The format is given by width, height, bit_depth, bytes_per_sample,
+ * chroma and layout in `config`. `config` can be the config for vmafgpu_open(), where zeros mean defaults, or the
+ * config that vmafgpu_get_config() returns. `pitch` is the luma pitch in bytes; 0 means tightly packed; negative values
+ * are not supported. If a chroma row contains half as many samples as a luma row, its pitch is half the luma pitch,
+ * rounded up to whole samples.
  *   - vmafgpu_frame_of() returns the frame, in host memory; set `memory` for another kind. If the format or the pitch
  *     is invalid, data[0] is NULL, which vmafgpu_push() refuses.
  *   - vmafgpu_frame_size() returns the size of the buffer in bytes, or 0 if the format or the pitch is invalid. */
@@ -1289,16 +1327,17 @@ VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const v
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
 /* Returns the number of references before a segment that affect the scores of the segment: 1 for the models of v0.6, 0
- * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If it is 0, the pairs
- * are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted frames. */
+ * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If the number is 0,
+ * pairs are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted
+ * frames from before the segment. */
 VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
 
 /* Delivers the next score in frame order and never waits for a GPU. Returns
  *   - VMAFGPU_OK if there is a score;
  *   - VMAFGPU_AGAIN if the next score is not ready, and VMAFGPU_END if no score is left after a flush. If
- *     config.on_score is set, it delivers the scores, and this function returns only these two values;
- *   - the failure of the frame (below 0) if the frame has no score; score->index is the index of the frame. The next
- *     call continues with the next frame;
+ *     config.on_score is set, this callback receives the scores, and the function returns only these two values;
+ *   - the failure of the frame (below 0) if the next frame has no score; score->index is then the index of this frame.
+ *     The next call continues with the frame after it;
  *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
  *     written.
  * Because motion depends on the following frame, a score is ready one push later, or, on a GPU, when its batch has
@@ -1308,43 +1347,44 @@ VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *s
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
  * return VMAFGPU_ERROR_STATE until vmafgpu_reset(). If any frame has no score, the function returns the failure of the
- * first such frame; the clip ends in this case, too. */
+ * first such frame; even in this case, the clip ends. */
 VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 
-/* Report how many frames are no longer in use, or wait for them. Frames in pinned or device memory remain borrowed
- * after the call that receives them has returned. `pairs` counts from open or reset: to wait for frame i, pass i + 1.
- * If `pairs` is negative, it means all pairs that were pushed. If it is more than the number of pushed pairs, the
- * functions return VMAFGPU_ERROR_ARGUMENT.
+/* Report how many pairs have frames that are no longer in use, or wait until frames are no longer in use. Frames in
+ * pinned or device memory remain borrowed after the call that receives them has returned. `pairs` counts from open or
+ * reset: to wait for frame i, pass i + 1. A negative number means all pairs that were pushed. If `pairs` exceeds the
+ * number of pushed pairs, the functions return VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
- *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used, the last one or two references in
- *     pinned memory are counted when the pairs after them are done, or when vmafgpu_wait() has copied these references.
+ *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used and references are in pinned memory,
+ *     the last one or two pairs are counted only when the pairs after them are done, or when vmafgpu_wait() has copied
+ *     the references of these last pairs.
  *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
  *     then ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
  *     following frames in pinned or device memory.
- *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait in the same way, instead of the calling
- *     thread. Use it for frames in GPU memory, including surfaces and arrays: work that is queued on the stream
- *     afterwards can overwrite these frames. If the CPU is used, no frame is in use, and the function returns
- *     VMAFGPU_OK immediately. With gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait, instead of the calling thread. Use it
+ *     for frames in GPU memory, including surfaces and arrays: work that is queued on the stream afterwards can
+ *     overwrite these frames. If the CPU is used, no frame is in use, and the function returns VMAFGPU_OK immediately.
+ *     With gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
 /* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
  * frames are borrowed for the call. `previous` is the reference frame that precedes `reference`. motion and motion2
- * measure the difference between these two references, as in the last frame of a clip. If `previous` is NULL, motion is
- * 0, as in a clip of one frame. Inside a clip, motion2 is the smaller of the differences from both neighbours, so a
- * frame can score lower in the clip; vmafgpu_edit_begin() also accepts the next reference. With
- * motion_five_frame_window, motion is always 0. score->values is valid until the next call on the context. Pooled
- * values do not include the result. On a GPU, the call submits an incomplete batch first. */
+ * measure the difference between these two references, as for the last frame of a clip. If `previous` is NULL, motion
+ * is 0, as in a clip of one frame. Inside a clip, motion2 of a frame is the smaller of the differences from its two
+ * neighbours, so the same frame can score lower as part of a clip. To take the next reference into account, use
+ * vmafgpu_edit_begin(). With motion_five_frame_window, motion is always 0. score->values is valid until the next call
+ * on the context. Pooled values do not include the result. On a GPU, the call submits an incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
 /* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
- * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). count is 1..config.max_candidates, for which
- * memory was allocated at open. On the CPU, the work that depends only on the references is done once, except in cambi
- * and speed_chroma; on a GPU, the pairs are scored one after the other. The values of all scores are valid until the
- * next call on the context. On failure, no score is written, and the message names the candidate, counted from 0. */
+ * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). `count` is 1..config.max_candidates. On the CPU,
+ * the work that depends only on the references is done once, except in cambi and speed_chroma; on a GPU, the pairs are
+ * scored one after the other. All scores[i].values are valid until the next call on the context. On failure, no score
+ * is written, and the message names the candidate, counted from 0. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
                                                     const vmafgpu_frame *distorted, int count,
                                                     const vmafgpu_frame *previous, vmafgpu_score *scores);
@@ -1352,34 +1392,35 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
 /* ---- Edits: the score of a frame if a block were coded differently ----
  *
  * A context with config.max_edit_size > 0 keeps one scored pair, the base. The functions below compute the score that
- * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to
- * scoring the whole changed frame. The cost depends only on the size of the rectangle.
+ * the base would have with different samples in a rectangle of the distorted luma. The result is bit-identical to the
+ * score of the whole changed frame. The cost depends only on the size of the rectangle.
  *   - Features: adm, vif, motion, and models that use only these features; vmafgpu_open() refuses others.
- *   - Backend: a single GPU if config.backend is CUDA or HIP, or if config.gpu.frame_memory is a device kind; otherwise
- *     the CPU. The results are identical. On either backend, a single edit takes a few tenths of a millisecond. A GPU
- *     can try millions of edits per second if thousands are submitted at once.
+ *   - Backend: a single GPU if config.backend is CUDA or HIP, or if config.gpu.frame_memory is DEVICE or SURFACE;
+ *     otherwise the CPU. The results are identical. On either backend, a single edit takes a few tenths of a
+ *     millisecond. A GPU can try millions of edits per second if each call submits thousands of edits.
  *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base, the
  *     functions below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns
  *     VMAFGPU_ERROR_DEVICE.
  *   - Edits change neither the clip in progress nor the frames of the caller.
  *   - Nothing is allocated after open. */
 
-/* New samples for a rectangle inside the frame, 1x1 to max_edit_size x max_edit_size; borrowed for the call. */
+/* New samples for a rectangle inside the frame, 1x1 to max_edit_size x max_edit_size. `data` is borrowed during the
+ * call. */
 typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
-    ptrdiff_t   pitch;                  /* bytes, not samples, from row to row; can be negative; 0: tightly packed */
-    vmafgpu_memory memory;              /* HOST; on a GPU also PINNED, or DEVICE, which is read in the stream order of
-                                           config.gpu.stream */
+    ptrdiff_t   pitch;                  /* in bytes, from row to row; can be negative; 0 means tightly packed */
+    vmafgpu_memory memory;              /* HOST; if the base is on a GPU, also PINNED, or DEVICE, which is read in the
+                                           stream order of config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
-                                           columns are NaN. This saves a few microseconds per edit on the CPU. When
-                                           edits are tried on a GPU, the CPU still computes their scores, so skip scores
-                                           except for the best edits */
+                                           columns are NaN. This saves a few microseconds per edit. Even if edits are
+                                           tried on a GPU, their scores are computed on the CPU, so skip the scores of
+                                           all edits except the best ones */
 } vmafgpu_edit;
 
-/* Integer sums of vif and adm of the first model (without a model, of the first vif and adm in the config). Together
- * with the denominators, which depend on the reference only, they determine these features. Indexed by scale, then band
- * (h, v, d). */
+/* Integer sums of the vif and adm features that the first model uses (without a model, of the first vif and adm in the
+ * config). Together with the denominators, which depend only on the reference, the sums determine these features. The
+ * arrays are indexed by scale, then by band (h, v, d). */
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
@@ -1391,62 +1432,64 @@ typedef struct vmafgpu_edit_score {
                                            bit-identical to vmafgpu_score_pair() of the changed frame. NaN without a
                                            model or on failure */
     double change;                      /* change of the prediction of the first model, before transform and clip:
-                                           positive if the edit raises the score. `change` is computed without the
-                                           rounding to float in libvmaf, which quantises `score` in steps of about 5e-6.
-                                           The sign of `change` is therefore reliable even for small edits of large
-                                           frames. NaN without a model or on failure */
+                                           positive if the edit raises the score. Unlike `score`, which libvmaf
+                                           quantises in steps of about 5e-6, `change` is not rounded to float. The sign
+                                           of `change` is therefore reliable even for small edits of large frames. NaN
+                                           without a model or on failure */
     vmafgpu_edit_sums sums;             /* changes of the sums; 0 on failure */
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
 /* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
- * motion as in a clip of these frames. Either can be NULL. If `following` is NULL, motion is the same as in
- * vmafgpu_score_pair(). (With motion_five_frame_window, motion is 0.) If `distorted` is NULL, the reference is used
- * instead.
+ * motion as in a clip of these frames. Either can be NULL. If `following` is NULL, motion is computed as in
+ * vmafgpu_score_pair(). With motion_five_frame_window, motion is always 0. If `distorted` is NULL, the reference is
+ * used in its place.
  *   - On the CPU, frames must be in host memory; on a GPU, in any kind of memory that config.gpu.frame_memory allows.
  *     Frames are borrowed for the call.
  *   - `score` can be NULL; its values are valid until the next call on the context.
- *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. On failure there is no
- *     base. */
+ *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. After a failure, there is
+ *     no base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
 /* Tries `count` edits independently of each other; the base does not change. The work is shared by config.threads
- * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of them together, in half
- * the time. A GPU processes thousands per call, and the CPU computes the requested scores from the sums of the GPU.
- *   - scores[i] receives the result of edits[i]. `values` is NULL or receives all columns of each edit: count *
- *     vmafgpu_column_count() doubles.
+ * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of these edits together, in
+ * half the time. A GPU can process thousands of edits per call; the CPU then computes the requested scores from the
+ * sums that the GPU returns.
+ *   - scores[i] receives the result of edits[i]. `values` receives all columns of each edit, count *
+ *     vmafgpu_column_count() doubles, unless it is NULL.
  *   - An edit with an invalid rectangle or invalid samples gets NaN as its score and an error in scores[i].result; the
  *     other edits are scored. The function then returns the error of the first invalid edit.
  *   - If the call itself fails (GPU, config.parallel_for), no edit is scored. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                             vmafgpu_edit_score *scores, double *values);
 
-/* Applies edits to the base, in order. Edits can overlap; a later one overwrites an earlier one. On failure none is
- * applied. skip_score is ignored: the base is scored. A GPU rescores the whole frame, however many edits there are, so
- * commit several together. To undo an edit exactly, commit the samples that were there before. `score` receives the
- * score of the new base, or is NULL; its values are valid until the next call on the context. */
+/* Applies edits to the base, in order. Edits can overlap; later edits overwrite earlier ones. On failure, no edit is
+ * applied. skip_score is ignored: the new base is always scored. A GPU rescores the whole frame for each call, however
+ * many edits there are, so commit several edits together. To undo an edit exactly, commit the samples that were there
+ * before. `score` receives the score of the new base, unless it is NULL; score->values is valid until the next call on
+ * the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
 /* Derivatives of the prediction of the first model with respect to each sum, before transform and clip, and without
- * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of its `change`,
- * accurate to a few percent for blocks. */
+ * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of the `change` of
+ * this edit, accurate to a few percent for edits the size of a block. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* of the base; without a model NaN, and all derivatives are 0       */
+    double prediction;                  /* for the base. Without a model, NaN, and all derivatives are 0     */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
     double loss;                        /* estimate of the score that is lost in this block: the gradient times the
-                                           change that the sums would show if the block and its surroundings equalled
-                                           the reference. Use `loss` to rank blocks. Restoring the block alone can even
-                                           lower the score, and the losses of all blocks do not add up to the loss of
-                                           the frame */
-    vmafgpu_edit_sums sums;             /* the sums of all blocks add up to those of the frame. Cubes are not rounded:
-                                           they are 2^k times those of edits, where 2^k is the height of the bands of
-                                           that scale, rounded up to a power of two */
+                                           change that the sums would undergo if the block and its surroundings became
+                                           equal to the reference. Use `loss` to rank blocks. Restoring the block alone
+                                           can even lower the score, and the losses of all blocks do not add up to the
+                                           loss of the frame */
+    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
+                                           Cubes are not rounded: they are 2^k times the cubes in edits, where 2^k is
+                                           the height of the bands of the scale, rounded up to a power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1455,8 +1498,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* Splits the base into blocks of size x size luma samples, 4..256, and writes the losses and sums of the blocks row by
  * row. There are *across times *down blocks, both rounded up, and `blocks` must be large enough for all of them. If
  * `blocks` is NULL, only *across and *down are written.
- *   - The block column of a sample in column x is (x << s) / size for VIF scale s. It is (x << (s + 1)) / size for ADM
- *     coefficients. Block rows are computed in the same way.
+ *   - The block column of a sample in column x is (x << s) / size for VIF scale s. For a coefficient in column x of ADM
+ *     scale s, it is (x << (s + 1)) / size. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
  *     scoring the frame. If the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host
  *     memory in both cases. */
@@ -1465,72 +1508,75 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 
 /* Requests a map that shows where in a frame VMAF is lost. The map is computed for the next pair that is pushed and
  * scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size luma
- * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` of vmafgpu_edit_blocks()
- * for the pair, with motion as in config.live, converted to float.
- *   - A request is for one pair. It remains pending if the push fails or returns VMAFGPU_AGAIN, or if subsample leaves
- *     the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to 4 bytes.
- *   - HOST, PINNED: on the CPU the map is written before the push returns, after config.on_score. On a GPU it is
- *     written when the score of the pair is ready, before config.on_score.
+ * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` that
+ * vmafgpu_edit_blocks() would compute for the block, with motion as defined by config.live, converted to float.
+ *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
+ *     subsample leaves the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to
+ *     4 bytes.
+ *   - HOST, PINNED: on the CPU, the map is written before the push returns, after config.on_score has been called. On a
+ *     GPU, the map is written when the score of the pair is ready, before config.on_score is called.
  *   - DEVICE: a CUdeviceptr on the GPU that the context uses. Kernels write the map in stream order: after the work
  *     queued on config.gpu.stream before the push, and before work that is queued after vmafgpu_stream_wait(). The
- *     memory is in use until vmafgpu_reusable_count() counts the pair. The CPU backend refuses this kind.
- *   - Pairs without a map have no extra cost. On the CPU a map costs as much as vmafgpu_edit_blocks(). On a GPU, a map
- *     takes a few more kernels, which also delay the score.
- *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of those in device memory is
- *     undefined. This function then returns VMAFGPU_ERROR_DEVICE.
- *   - GPUs compute maps if the inputs of the model are VIF scales, ADM and the motion of the pair. If there are other
- *     inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores and
- *     maps. */
+ *     memory is in use until vmafgpu_reusable_count() includes the pair. The CPU backend refuses this kind.
+ *   - Pairs without a map have no extra cost. On the CPU, a map costs as much as vmafgpu_edit_blocks(). On a GPU, a map
+ *     requires a few more kernels, which also delay the score.
+ *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of pending maps in device
+ *     memory is undefined. From then on, this function returns VMAFGPU_ERROR_DEVICE.
+ *   - A GPU computes maps only if all inputs of the model are VIF scales, ADM and the motion of the pair. If there are
+ *     other inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores
+ *     and maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
-/* Returns the number of blocks of a map, and sets *across and *down, which can be NULL. All are 0 without
- * config.map_block_size. */
+/* Returns the number of blocks in a map, and sets *across and *down to the size of the map in blocks. `across` and
+ * `down` can be NULL. All three numbers are 0 if config.map_block_size is 0. */
 VMAFGPU_API int vmafgpu_map_blocks(const vmafgpu *context, int *across, int *down);
 
-/* Returns the score of a frame by its index, if it is ready (delivered or not). Returns VMAFGPU_OK even for a frame
- * that failed: score->result then contains the failure, as with config.on_score. Returns VMAFGPU_ERROR_NOT_FOUND if the
- * frame is not ready, is left out by subsample, or was never pushed. Returns VMAFGPU_ERROR_STATE with
- * discard_scores. */
+/* Returns the score of the frame with the given index, if the score is ready (delivered or not). Returns VMAFGPU_OK
+ * even for a frame that failed: score->result then contains the failure, as with config.on_score. Returns
+ * VMAFGPU_ERROR_NOT_FOUND if the score is not ready, or if the frame is left out by subsample or was never pushed.
+ * Returns VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_at(vmafgpu *context, int64_t index, vmafgpu_score *score);
 
-/* Returns one column of a frame that was pushed. Features that do not depend on later frames are available before the
- * score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not known yet, and VMAFGPU_ERROR_STATE with
- * discard_scores. If the frame failed, returns its failure. Returns VMAFGPU_ERROR_NOT_FOUND if there is no such column,
- * if no such pair was pushed, or if subsample leaves the pair out. */
+/* Returns the value of one column for a frame that was pushed. Features that do not depend on later frames are
+ * available before the score of the frame is ready. Returns VMAFGPU_AGAIN if the value is not yet available, and
+ * VMAFGPU_ERROR_STATE with discard_scores. If the frame failed, returns its failure. Returns VMAFGPU_ERROR_NOT_FOUND if
+ * there is no such column, if no such pair was pushed, or if subsample leaves the pair out. */
 VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int column, double *value);
 
-/* Applies the models to feature values that were measured earlier or elsewhere. `features` contains one value for each
- * column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values contains all
- * columns and is valid until the next call on the context. Does not change the clip in progress or pooling. If a
- * context is used for nothing else, set config.predict_only. */
+/* Applies the models to feature values that were computed earlier or by another program. `features` contains one value
+ * for each column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values
+ * contains all columns and is valid until the next call on the context. Does not change the clip in progress or
+ * pooling. If a context is used for nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
 /* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, score i
  * (counted from 0) belongs to frame N * i. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
-/* Pools a column over all frames that are ready and have a score. column: 0..vmafgpu_column_count()-1, see
- * vmafgpu_column_index(). Sums are added in frame order, as in libvmaf. Returns VMAFGPU_ERROR_NOT_FOUND if no frame is
- * ready or the column does not exist. Before the flush, pooling covers the frames that are ready so far. */
+/* Pools a column over all frames whose scores are ready; failed frames are left out. `column` is
+ * 0..vmafgpu_column_count()-1, see vmafgpu_column_index(). Values are added in frame order, as in libvmaf. Returns
+ * VMAFGPU_ERROR_NOT_FOUND if no score is ready or the column does not exist. Before the flush, pooling covers the
+ * scores that are ready so far. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_pool_method method, double *value);
 
-/* Pools a column over the frames first..last, both included, which must be ready. With subsample, only the scored
- * frames in this range are pooled. Returns VMAFGPU_ERROR_NOT_FOUND if none of them has a score or some frames are not
- * ready, and VMAFGPU_ERROR_STATE with discard_scores. */
+/* Pools a column over the frames first..last, both included, whose scores must be ready. With subsample, only the
+ * scored frames in this range are pooled. Returns VMAFGPU_ERROR_NOT_FOUND if none of these frames has a score or some
+ * scores are not ready, and VMAFGPU_ERROR_STATE with discard_scores. */
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
 /* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (the default of numpy); 50
- * is the median. Fails like vmafgpu_pool(), and also with VMAFGPU_ERROR_STATE if discard_scores is set, and with
+ * is the median. Returns the same errors as vmafgpu_pool(), and also VMAFGPU_ERROR_STATE if discard_scores is set, and
  * VMAFGPU_ERROR_MEMORY if a temporary copy of the column cannot be allocated. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
-/* Return the number of columns, the name of a column, and the index of the column with a given name, or -1. A name is
- * valid until the context is closed, and NULL if there is no such column. Columns without options can also be found by
- * the long names of libvmaf, such as "VMAF_integer_feature_adm2_score". vmafgpu_model_column() returns the column of
- * the score of model 0, 1, ..., or -1. The other outputs of a bootstrap model with the name NAME come after the scores
- * of all models: NAME_0001 and so on (the scores of the SVMs that were each trained on a part of the data),
- * NAME_bagging (their mean), NAME_stddev, and NAME_ci_p95_lo and NAME_ci_p95_hi (a 95 % confidence interval for the
+/* Return the number of columns, the name of a column (NULL if there is no such column), and the index of the column
+ * with a given name (-1 if there is none). Names are valid until the context is closed. Columns without options can
+ * also be found by the long names of libvmaf, such as "VMAF_integer_feature_adm2_score". vmafgpu_model_column() returns
+ * the column that contains the score of a model (0 is the first model), or -1 if there is no such model. After the
+ * scores of all models come the other outputs of bootstrap models. For a model with the name NAME, they are NAME_0001
+ * and so on (the scores of the SVMs of the collection, each of which was trained on part of the data), NAME_bagging
+ * (the mean of these scores), NAME_stddev, and NAME_ci_p95_lo and NAME_ci_p95_hi (a 95 % confidence interval for the
  * frame). */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
@@ -1538,80 +1584,84 @@ VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char 
 VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
 /* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of the report of libvmaf for a clip of `pairs`
- * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except with a single pair:
- * then libvmaf writes integer_motion2, integer_motion3 and motion3 in the order of their features. Returns -1 if
- * `place` is out of range. */
+ * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except with a single pair: in
+ * that case libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the features that they
+ * belong to. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
-/* Converts a long name of libvmaf to the name in reports: "VMAF_integer_feature_adm2_score" to "integer_adm2". Other
- * names are returned unchanged. */
+/* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to
+ * "integer_adm2". Other names are returned unchanged. */
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
-/* Return the `aggregate_metrics` of libvmaf, which are values for the whole clip (psnr with enable_apsnr): their
- * number, their names (valid until vmafgpu_close(); NULL if the index is out of range), and their values over all pairs
- * scored so far. If the index is out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write
- * `value`. */
+/* Return the aggregate metrics of libvmaf (`aggregate_metrics` in its reports), which are values for the whole clip;
+ * psnr has them with enable_apsnr. The functions return the number of these metrics, their names (valid until
+ * vmafgpu_close(); NULL if the index is out of range), and their values over all pairs scored so far. If the index is
+ * out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write `value`. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
 /* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. The
- * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO: see vmafgpu_backend_name(). gpu.batch
- * and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during the open are NULL, but
- * their counts are kept: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. */
+ * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns the
+ * backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during
+ * the open are NULL: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. The counts
+ * that belong to these pointers are kept. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
-/* Returns the backend that scores: "cpu", "cuda" or "hip". It is "cpu" after the GPU has failed (with several GPUs,
- * after all have failed). With gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The text that
- * this and the following functions return is valid until vmafgpu_close(), but it can change when a GPU fails or
- * opens. */
+/* Returns the name of the backend in use: "cpu", "cuda" or "hip". The name is "cpu" after the GPU has failed (with
+ * several GPUs, after all have failed). With gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The
+ * strings that this function and the functions below return are valid until vmafgpu_close(), but they can change when a
+ * GPU fails or opens. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
-/* Returns 1 while a thread opens a GPU (config.gpu.open_in_background). vmafgpu_close() waits for that thread, which
- * stops at its next step. A program that must not wait can leave contexts open if it ends with _exit(), which does not
- * run atexit() handlers. */
+/* Returns 1 while a thread is opening a GPU (config.gpu.open_in_background), otherwise 0. vmafgpu_close() waits for
+ * that thread, which stops at its next step. A program that must not wait can leave contexts open if it ends with
+ * _exit(), which does not run atexit() handlers. */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
 /* Returns the ordinal of the GPU that will score the next pair to be pushed, or, if pairs are acquired, the next pair
- * after these. If possible, create device frames of that pair on this GPU. Returns -1 if the CPU will score the pair,
- * or if the context is busy. */
+ * after these. If possible, create the device frames of that pair on this GPU. Returns -1 if the CPU will score the
+ * pair, or if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
-/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". It is set even if a GPU is
- * used, because the CPU continues if the GPU fails. */
+/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". The name is set even if a GPU
+ * is used, because scoring continues on the CPU if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
-/* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs it is "NVIDIA H200 x2", or different names
- * separated by commas. It is "" without a GPU, or while the GPU is being opened. */
+/* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs, returns a name such as "NVIDIA H200 x2", or
+ * different names separated by commas. Returns "" without a GPU, and while the GPU is being opened. */
 VMAFGPU_API const char *vmafgpu_device_name(const vmafgpu *context);
 
 /* Returns the driver version and the target of the kernels, such as "CUDA 13.0, sm_90" or "HIP 6.2.41133, gfx1100". For
- * several GPUs, the text describes the first one. It is "" without a GPU. */
+ * several GPUs, the string describes the first one. Returns "" without a GPU. */
 VMAFGPU_API const char *vmafgpu_driver_name(const vmafgpu *context);
 
-/* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). It is the same on every GPU,
- * because the sums are equal to those of the CPU. Returns 0 without a GPU, and with config.gpu.skip_self_test. */
+/* Returns a checksum of all sums that the GPU computed in the self-test of vmafgpu_open(). The checksum is the same on
+ * every GPU, because the sums are equal to those of the CPU. Returns 0 without a GPU, and with
+ * config.gpu.skip_self_test. */
 VMAFGPU_API uint64_t vmafgpu_self_test_checksum(const vmafgpu *context);
 
-/* Returns a text that explains why no GPU is used although the config allows one, or why a GPU is no longer used;
- * otherwise returns "". */
+/* Returns a message that explains why no GPU is used although the config allows one, or why a GPU is no longer used. In
+ * all other cases, returns "". */
 VMAFGPU_API const char *vmafgpu_backend_note(const vmafgpu *context);
 
-/* Return the number of bytes of host memory (including pinned memory) and of device memory (on all GPUs) that the
- * context currently occupies. Both are constant after open, except in the cases that ALLOCATION in the manual lists.
- * With gpu.open_in_background, both grow when the GPU is opened. */
+/* Return the number of bytes of memory that the context currently occupies: vmafgpu_host_memory() for host memory,
+ * including pinned memory, and vmafgpu_device_memory() for device memory on all GPUs. Both numbers are constant after
+ * open, except in the cases that ALLOCATION in the manual lists. With gpu.open_in_background, both grow when the GPU is
+ * opened. */
 VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
  *   - With a context: the message of its last failure, or "" if there was none since open or reset. The next failure
  *     overwrites the message. After a failed open, the message of the open remains.
- *   - With NULL: the last failure on the calling thread that involved no usable context: a failed open (even after its
- *     context is closed), a NULL context, or a context that is busy. Valid until the next such failure on the thread.
- *     Builds without thread-local variables have no such message. */
+ *   - With NULL: the message of the last failure on the calling thread that involved no usable context: a failed open
+ *     (even after its context is closed), a NULL context, or a context that is busy. The message is valid until the
+ *     next such failure on the thread. Builds without thread-local variables store no such message. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
-/* Return the name of a result, such as "VMAFGPU_ERROR_MEMORY", and its general message. Never NULL. */
+/* vmafgpu_result_name() returns the name of a result, such as "VMAFGPU_ERROR_MEMORY"; vmafgpu_result_message() returns
+ * the general message for it. Neither returns NULL. */
 VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
@@ -1622,23 +1672,23 @@ VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API int         vmafgpu_abi(void);
 
-/* Return the built-in model with the given name, or NULL if there is none, and the i-th built-in model, or NULL after
- * the last. */
+/* vmafgpu_builtin_model() returns the built-in model with the given name, or NULL if there is none.
+ * vmafgpu_builtin_model_at() returns built-in model i (counted from 0), or NULL if i is out of range. */
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model(const char *name);
 VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
- * collection. The text (size bytes, without terminator) can be freed afterwards; `name` is copied to model->name. A
- * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (NULL:
- * malloc), whose functions must live as long as the model. Free the model with vmafgpu_model_release(). On failure,
- * *model is NULL, and `error`, if not NULL, receives the message, which names the key at fault;
- * vmafgpu_last_error(NULL) also returns this message. */
+ * collection. The text (`size` bytes, no terminator needed) can be freed afterwards; `name` is copied to model->name. A
+ * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (malloc
+ * if NULL), whose functions must remain available until the model is freed. Free the model with
+ * vmafgpu_model_release(). On failure, *model is NULL, and `error` (unless NULL) receives the message, which names the
+ * key at fault; vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);
 
 /* Adds a reference to a parsed model; the model then needs one more vmafgpu_model_release() before it is freed. An open
- * context holds its own reference, so you can free a model as soon as the contexts that use it are open.
+ * context holds its own reference, so you can release a model as soon as the contexts that use it are open.
  * vmafgpu_model_retain() and vmafgpu_model_release() can be called on any thread; they do nothing if the model is NULL
  * or was not parsed. */
 VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);

@@ -1,6 +1,6 @@
 /* inspect.h: checks the first frames of files: whether raw video has the stated size, and whether a video is shifted.
  *
- * These functions open each file a second time, so the videos of the session are still at their first frame.
+ * These functions open each file a second time, so the videos of the session remain at their first frame.
  */
 #ifndef TOOL_INSPECT_H
 #define TOOL_INSPECT_H

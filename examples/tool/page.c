@@ -66,7 +66,7 @@ static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
     return distances;
 }
 
-/* Reads up to pair n and sets *frame to the picture that is compared, scaled and cropped. Returns 0 on failure. */
+/* Reads up to pair n and sets *frame to the scaled and cropped picture that is compared. Returns 0 on failure. */
 static int read_picture(const session *all, int i, video *v, scaler *scaled, int64_t n, vmafgpu_frame *frame) {
     int64_t wanted = tool_wanted_frame(all, i, n);
     video_result result = VIDEO_OK;

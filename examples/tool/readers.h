@@ -1,4 +1,4 @@
-/* readers.h: reads files with several threads while a GPU scores.
+/* readers.h: reads files with several threads while a GPU scores frames.
  *
  * The threads read parts of the next frames into buffers that the contexts lend. They locate frames in order, under the
  * lock, and read parts in any order. The caller takes the pairs in order.

@@ -145,7 +145,7 @@ static int report_width(const report *r, int64_t frame) {
     return count;
 }
 
-/* Writes NAME, `between`, VALUE and `behind` for each column that has a value. In CSV NAME is empty. */
+/* Writes NAME, `between`, VALUE and `behind` for each column that has a value. In CSV, NAME is empty. */
 static void report_put_row(const report *r, int64_t frame, report_format format, const char *between,
                            const char *behind) {
     double value;

@@ -26,8 +26,8 @@
  * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
- *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
- *                           `blocks`. Blocks are one-dimensional and consist of whole warps
+ *                           block. `blocks` is the number of blocks that must fit on a multiprocessor; targets may
+ *                           ignore it. Blocks are one-dimensional and consist of whole warps
  * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
  * LANES                     number of lanes of a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
@@ -50,10 +50,10 @@
  * shuffle_up_word(v, by), shuffle_down_word(v, by)
  *                           return v of the lane whose index is lower (up) or higher (down) by `by`, or the lane's own
  *                           v if there is no such lane; `by` must be below LANES and equal in all lanes
- * any_lane(v), all_lanes(v) return whether v is true in any lane, or in all lanes
+ * any_lane(v), all_lanes(v) return whether v is true in at least one lane, or in all lanes
  * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
- * again(launch), again(v)   return their argument. They make the compiler reload the kernel argument, or recompute
- *                           values that depend on v (a uint32_t), instead of keeping such values in registers
+ * again(launch), again(v)   return their argument. The compiler must reload the kernel argument, or recompute values
+ *                           that depend on v (a uint32_t), instead of keeping these values in registers
  * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
  * Memory: addresses must be multiples of the size of the access
@@ -68,7 +68,7 @@
  * peek(p)                   reads a uint32_t; unlike load(), it also returns values that the thread itself stored in
  *                           this launch, or that another thread of the block stored before a barrier
  * take(p)                   reads an int64_t that an earlier launch wrote, and sets it to 0; only one thread of the
- *                           launch may do so
+ *                           launch may call it for this address
  * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or(): only uint32_t) in global memory; any
  *                           thread can call them, and later launches read the result
  * atomic_claim(p)           increments a word in global memory and returns the old value, which is different for each
@@ -952,7 +952,7 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
  * can be any index inside the frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
     const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away,
-                  i = away < back ? away : back; /* equals vmafgpu__reflect(), but as a minimum */
+                  i = away < back ? away : back; /* vmafgpu__reflect(), written as a minimum */
     return i < 0 ? 0 : i;
 }
 
@@ -1239,8 +1239,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Computes columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, and adds the absolute values of those that
-     * are inside the image to *sum. */
+    /* Computes the results in columns g and g + 8 of the block, rows 2 * t and 2 * t + 1. Adds the absolute values of
+     * the results that are inside the image to *sum. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
@@ -1326,9 +1326,9 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
  * There is a plain form and a matrix form. Both read a tile of the two images of a scale. They compute the four sums of
- * the tile and its samples of the next scale, without intermediate results in global memory. The vertical pass filters
- * the samples, their squares and products, and the images for the next scale. The horizontal pass and the statistics
- * follow.
+ * the tile, and the part of the next scale that it covers, without intermediate results in global memory. The vertical
+ * pass filters the samples, their squares and products, and the images for the next scale. The horizontal pass and the
+ * statistics follow.
  */
 
 /* ---- statistics ---- */
@@ -1380,16 +1380,16 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
 /* vif_likely_levels() computes the same values as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns
  * false if its result may be wrong.
  *
- * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and c the smallest integer that is not below it. The gain
- * of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain * s12 to
- * s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1. For the other
- * samples (about one in 40000), vif_levels() is used.
+ * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and let c be the smallest integer that is not below it. The
+ * gain of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain *
+ * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1. For the
+ * other samples (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
  * minimum of both is right with and without the limit. */
 
 /* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
- * remainder is exact modulo 2^32, and its sign shows which of two integers is c. */
+ * remainder is exact modulo 2^32, and its sign shows which of two adjacent integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1397,7 +1397,7 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Returns the same as vif_double_quotient(), but does not use doubles. In any rounding mode, the first quotient is too
+/* Returns the same as vif_double_quotient(), but does not use doubles. Whatever the rounding, the first quotient is too
  * small, by at most 2^-19 of its value. Its remainder yields the difference. The bits that are dropped from the
  * remainder contribute less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
@@ -1583,7 +1583,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
     return seen;
 }
 
-/* Computes one column of squares: sums of a[k] * b[k] that are weighted with the taps and rounded. */
+/* Computes one column of squares or products: sums of a[k] * b[k], weighted with the taps and rounded. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
@@ -1806,9 +1806,10 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
- * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, of even and odd steps, so
- * that one read of 8 bytes fetches both registers of operand b. Lanes with t >= 2 swap the words of a pair; otherwise
- * writes of 4 bytes at that distance would have bank conflicts. The tap matrices take this into account.
+ * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
+ * of an odd step, so that one read of 8 bytes fetches both registers of operand b. Lanes with t >= 2 swap the words of
+ * a pair; otherwise writes of 4 bytes at that distance would have bank conflicts. The tap matrices take this into
+ * account.
  */
 enum {
     VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes per lane */
@@ -1940,7 +1941,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         UNITS = 2 * BYTES, /* number of 8-byte copies per row */
         UNIT_SAMPLES = 8 / BYTES,
         COPY_ROWS = LANES / UNITS, /* rows that a warp copies at a time */
-        FIRST_ROW = SCALE ? 4 : 0, /* of 32; rows that are multiplied only by zeros are not copied */
+        FIRST_ROW = SCALE ? 4 : 0, /* first copied row, of 32; earlier rows would be multiplied only by zeros */
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
@@ -2101,8 +2102,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1, low digits elements 2 and
-     * 3 of the same rows. */
+    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1; low digits yield elements
+     * 2 and 3 of the same rows. */
     GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
                             const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
@@ -2420,12 +2421,12 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with products of 16 x 16 ----
  *
- * This form computes the same products, but each lane holds more of the results. Both operands are distributed in the
- * same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the left operand and the taps
- * are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i receives RESULTS adjacent
- * columns of row i. Their digits are half of the words that the lane has to supply as the right operand of the
- * horizontal product: k = 0..15 are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No
- * values are exchanged between lanes, and shared memory holds only tables.
+ * This form computes the same products as the other matrix form, but each lane holds more of the results. Both operands
+ * are distributed in the same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the
+ * left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i
+ * receives RESULTS adjacent columns of row i. The digits of these results are half of the words that the lane has to
+ * supply as the right operand of the horizontal product: k = 0..15 are the previous 16 columns, k = 16..31 the current
+ * 16. The words stay in registers. No values are exchanged between lanes, and shared memory holds only tables.
  *
  * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
  * added to the sums. Taps have signed digits. If a tap is too large for two such digits, the rest of its high digit is
@@ -2855,8 +2856,8 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  */
 
 /* Contributions of one pixel to the numerator ([0], from the restored part of the reference) and to the impairment
- * ([1], from the part that was added). The threshold for each is computed from the sides and centres of the other. Sums
- * are modulo 2^32. */
+ * ([1], from the part that was added). The threshold for each part is computed from `side` and `centre` of the other
+ * part. Sums are modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2874,7 +2875,7 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr bool DIVIDED = false; /* true: a warp processes several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
-    static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, from 2 * x - 4 */
+    static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
     /* If PAIRS is true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3,
@@ -2947,7 +2948,8 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
 }
 
 /* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
- * subtracted; the low taps sum to 46342, and the high taps sum to 0. The high band is computed only if HIGH is true. */
+ * subtracted from the samples. This changes only the low band, because the low taps sum to 46342, and the high taps sum
+ * to 0. The high band is computed only if HIGH is true. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -3025,8 +3027,8 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
  * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
  * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
  *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
- *     been verified for all pairs. An integer gain limit is a factor of |o|, because the result is limited to |t| as
- *     well;
+ *     been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result is
+ *     also limited to |t|;
  *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur below the
  *     limit;
  *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, so the factor
@@ -3468,9 +3470,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps in the interior. The
- * band column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region,
- * and must not be the first column of the band. The last band column of the step must be before walk.end. */
+/* Runs all steps of a tile with sums. In the interior, the fast form runs steps without checks. The band column before
+ * the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and must not be the
+ * first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3757,8 +3759,8 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* Returns the value that occurs most often among three, or the smallest if all differ. The code has no branches because
- * lanes would diverge. */
+/* Returns the value that occurs most often among three, or the smallest if all differ. The code has no branches,
+ * because they would make the lanes diverge. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint32_t other = b == c ? b : least;
@@ -4680,8 +4682,8 @@ struct CambiOrder {
         SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory contains the words and sums of warps, followed by one of three things: the distances of values that
-     * wait for a swap on the left and on the right, values, or two sums per thread. */
+    /* Shared memory contains the words and sums of warps, followed, at different times, by the distances of values that
+     * wait for a swap on the left and on the right, by values, or by two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
@@ -5182,7 +5184,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* the last four samples of the chunk are used, otherwise the first five */
+        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk; otherwise, the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5343,7 +5345,7 @@ GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__spe
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns how many positions a block can have along one axis of a plane that is `blocks` blocks long. */
+/* Returns the number of positions that a block can have along one axis of a plane that is `blocks` blocks long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -5470,7 +5472,7 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
 struct SpeedDistance {
-    int32_t x, y, first, last; /* columns where windows begin; they begin in rows 0 .. 4 - y */
+    int32_t x, y, first, last; /* windows begin in columns first .. last and rows 0 .. 4 - y */
     bool is_single;
 };
 
@@ -5539,7 +5541,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk; /* valid in threads that have a row */
+    const double *row = columns + thread * chunk; /* valid only in threads that have a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5587,9 +5589,9 @@ struct SpeedCovariance {
     double mean_a, mean_b;
 };
 
-/* Computes the same as vmafgpu__speed_covariance_in_order(), with a warp. Each addition waits for the previous one, so
- * everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of these terms.
- * `terms` is shared memory for LANES numbers. */
+/* Computes the same sum as vmafgpu__speed_covariance_in_order(), but with a warp. Each addition waits for the previous
+ * one, so everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of
+ * these terms. `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -6097,9 +6099,9 @@ static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
-    double *information; /* [place][BLOCKS], from the thread's block on */
+    double *information; /* [place][BLOCKS], starting at the thread's block */
     float *q, *r;        /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
-    float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
+    float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], starting at the thread's block */
     int32_t group, block;
     bool is_inside; /* whether the block exists */
 };
@@ -6967,7 +6969,7 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
 }
 
 /* Computes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
- * The z index of a block selects a picture of a pair. REACH is 0 for any reach. */
+ * The z index of a block selects a picture of a pair. REACH is 0 if the launch specifies the reach. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SHRINK_COLUMNS,
@@ -7331,8 +7333,8 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* By the border rule, pixels outside the picture have the same bands as pixels inside. Pixels further outside
-         * are not used. */
+        /* By the border rule, pixels just outside the picture have the same bands as pixels inside. Pixels further
+         * outside are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -7499,8 +7501,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. POSITIVE means that the samples
- * are positive. The products have the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. With POSITIVE, the samples must
+ * be positive, and the products have the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7673,7 +7675,7 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
-    }; /* the lines from the first line of the last thread onwards */
+    }; /* number of lines from the first line of the last thread to the end */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7851,7 +7853,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                       : launch.kind == VMAFGPU__SSIM_L ? l
                       : launch.kind == VMAFGPU__SSIM_C ? c
                                                        : wide);
-                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++) /* zeros after the last one */
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++) /* zeros after the last term */
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
@@ -8093,7 +8095,7 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns how uneven a block is: the variances of its quadrants, relative to the variance of the block. */
+/* Returns the sum of the variances of the quadrants of a block, divided by the variance of the block. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;

@@ -1,7 +1,7 @@
 /* Scores frames that are already in GPU memory, such as those from a game or streaming engine. The GPU reads the frames
  * in place, and only the scores return to the CPU. Two pairs of frames alternate: the engine draws one while the GPU
- * scores the other. vmafgpu_reusable_count() returns how many pairs can be overwritten; vmafgpu_wait() waits until a
- * pair can be.
+ * scores the other. A pair can be overwritten when vmafgpu_reusable_count() counts it or vmafgpu_wait() has waited for
+ * it.
  *
  *     device_frames [cuda | hip [KERNELS [DRIVER]]]     default: cuda, and the kernel file next to the program
  *

@@ -681,7 +681,7 @@ static void write_out(const embedding *e, const text *out) {
         die(name, "cannot be written");
 }
 
-/* Returns whether VMAFGPU_NO_ with this name is a macro that leaves out something other than a model. */
+/* Whether VMAFGPU_NO_ followed by this name is a macro that leaves out something other than a model. */
 static int is_switch(const char *name) {
     static const char *const switches[] = { "ADM",  "CAMBI", "CIEDE",  "EDITS",   "FLOAT", "GPU",
                                             "HVS",  "JSON",  "MODELS", "MOTION",  "PSNR",  "RGB",

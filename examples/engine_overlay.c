@@ -6,8 +6,8 @@
  *
  * The file compiles as C and as C++. Copy the section `overlay` into your engine. The engine below is a stand-in: it
  * draws and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with
- * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
- * returns, so an engine without a GPU must score on a separate thread. Output with `cpu`:
+ * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU, a push scores the pair before
+ * it returns, so an engine without a GPU must score on a separate thread. Output with `cpu`:
  *
  *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80
  *         frame 1: VMAF 64.654, largest loss 2.015 at 224, 96
@@ -33,7 +33,7 @@ typedef struct overlay {
     int left_out;                        /* number of frames that are not scored */
     int shown;                           /* frame whose score is on the screen */
     double score;                        /* score on the screen */
-    float maps[2 * RING][DOWN * ACROSS]; /* of the pairs in flight and of pairs that are shown */
+    float maps[2 * RING][DOWN * ACROSS]; /* maps of pairs in flight and of pairs on the screen */
 } overlay;
 
 /* Returns the index of the pair of frames into which the engine can draw and decode, or -1 if all pairs are being
@@ -210,7 +210,7 @@ static int run(engine *e, const char *kernels, const char *driver) {
             ok = engine_draw(e, e->drawn, slot, pair) && overlay_push(&o, e->drawn, &pair[0], &pair[1]);
         ok = ok && overlay_update(&o, scores);
     }
-    /* After the last frame the program can wait. */
+    /* After the last frame, the program can wait. */
     ok = ok && vmafgpu_flush(o.vmaf) == VMAFGPU_OK && overlay_update(&o, scores);
     if (!ok)
         fprintf(stderr, "engine_overlay: %s\n", vmafgpu_last_error(o.vmaf));

@@ -4,7 +4,7 @@
  *
  *     tune_vmaf [WIDTH HEIGHT]      size of the halved picture, by default 960 540
  *
- * The program computes the scores in both ways and compares them. Output, with the CPU times:
+ * The program computes the scores both ways and compares them. Output, with the CPU times:
  *
  *         510 blocks, weights 1.000 to 6.800: 0.067 s with edits, 1.603 s with whole pictures, 0 of the scores differ
  */

@@ -11,7 +11,7 @@
  * Frames:
  *   --way surface      passes images, which CUDA reads in place as surfaces (default)
  *   --way plane        passes images that contain only luma, like those of an NV12 encoder
- *   --way rgba, luma   copies the same images to linear buffers, for drivers that cannot import images
+ *   --way rgba, luma   copies the images to linear buffers, for drivers that cannot import images
  *   --size WxH         size of the frames, default 1280x720
  *   --frames N         number of frames, default 120
  *   --rate HZ          frames per second, default 60; 0: no limit
@@ -1010,8 +1010,7 @@ static int check(engine *e) {
     vmafgpu *cpu = NULL;
     const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
     float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
-    int same = 0, mapped = 0, same_maps = 0,
-        latest[MOST_RING] = { 0 }; /* latest pair in each slot, which has its map */
+    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* pair whose map each slot contains */
     config.backend = VMAFGPU_BACKEND_CPU;
     if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
         fail("%s", maps ? vmafgpu_last_error(cpu) : "out of memory");

@@ -8,8 +8,8 @@
  *   VMAFGPU_BACKEND   auto, cpu, cuda or hip. By default the CPU is used, or an NVIDIA GPU if the program has imported
  *                     a CUDA state
  *   VMAFGPU_THREADS   number of threads; overrides the number that the program requests
- * Backend and threads are logged at VMAF_LOG_LEVEL_INFO. The kernel files for GPUs must be in the folder of the library
- * or in ../lib/vmafgpu.
+ * The backend and the number of threads are logged at VMAF_LOG_LEVEL_INFO. The kernel files for GPUs must be in the
+ * folder of the library or in ../lib/vmafgpu.
  *
  * Differences from libvmaf 3.2.0:
  *   - Scores of earlier frames, including motion and model scores, are available while pictures are still being read.
@@ -1228,7 +1228,7 @@ static int copy_to_host(VmafContext *c, VmafPicture *picture) {
     return 0;
 }
 
-/* Pushes a pair. On success the engine owns its pictures, on failure the caller does. */
+/* Pushes a pair. On success, the engine owns the pictures of the pair; on failure, the caller does. */
 static int push_pair(VmafContext *c, pair *p) {
     vmafgpu_frame frames[2];
     memset(frames, 0, sizeof frames);

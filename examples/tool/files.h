@@ -36,7 +36,8 @@ char *tool_path_behind(const char *path, char **base);
 /* Whether the system treats two file names in the same folder as equal. */
 int tool_is_same_name(const char *a, const char *b);
 
-/* Whether two paths name the same file or pipe. Returns 0 for devices, because several can use one device. */
+/* Whether two identities belong to the same file or pipe. Returns 0 for devices, because several readers and writers
+ * can use one device. */
 int tool_is_same_file(const file_id *a, const file_id *b);
 
 /* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only the end of a long

@@ -10,7 +10,7 @@
 /* Reads the header of an open video. With luma_only, chroma is skipped. Any thread can call this function. */
 video_result tool_begin_video_as(video *v, const options *o, int luma_only);
 
-/* Reads the header of an open video, and reads chroma if a feature uses it. */
+/* Reads the header of an open video. Chroma is skipped unless a feature uses it. */
 video_result tool_begin_video(video *v, const options *o);
 
 /* Writes the name that ffmpeg uses for a pixel format. */

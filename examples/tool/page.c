@@ -41,8 +41,8 @@ int tool_copy_scores(const figures *f, scores *s) {
     return ok;
 }
 
-/* Returns, for each row, the distance between its reference picture and the one of the previous row. The distance is 0
- * for the first row and for frames that cannot be read a second time. */
+/* Returns, for each row, the distance between its reference picture and that of the previous row. The distance is 0 for
+ * the first row and for frames that cannot be read a second time. */
 static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
     float *distances = (float *)calloc((size_t)rows + 1, sizeof *distances);
     align_signature *signatures = (align_signature *)malloc(2 * sizeof *signatures);

@@ -2,7 +2,7 @@
  *
  * There are two reasons for the threads. First, a program that writes several pipes may open and fill them in any
  * order, and it blocks on a pipe that is not read. Second, scoring threads and GPUs should not wait for a pipe. On the
- * CPU the caller reads files itself, because they are mapped. It also reads a single pipe itself if only one thread
+ * CPU, the caller reads files itself, because they are mapped. It also reads a single pipe itself if only one thread
  * scores.
  *
  * "Fed" videos are those that a thread reads. Without READ_AHEAD (see system.h) these functions do nothing and no video

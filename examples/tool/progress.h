@@ -35,8 +35,8 @@ void tool_progress_frame(progress *p, int64_t frames);
 /* Writes the backend and the device, such as "cpu" or "cuda (NVIDIA H200)"; "" without a context. */
 void tool_backend_text(char *out, size_t size, const vmafgpu *context);
 
-/* Prints the last progress line, with the backend. Without a progress line it prints only the backend, if --backend was
- * given and --quiet was not. */
+/* Prints the last progress line, with the backend. Without a progress line, it prints only the backend, if --backend
+ * was given and --quiet was not. */
 void tool_progress_end(progress *p, int64_t frames, const options *o, const vmafgpu *context);
 
 /* Warns if another device took over from a GPU that failed, or if --gpu or --kernels was given but the CPU was used. */

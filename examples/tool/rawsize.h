@@ -1,6 +1,6 @@
 /* rawsize.h: checks whether raw video looks like pictures of the stated size and format.
  *
- * In a picture a sample is similar to the sample below, which is one row further on in the file. The distance with the
+ * In a picture, a sample is similar to the sample below, which is one row further on in the file. The distance with the
  * smallest mean difference of samples is therefore the length of a row. Only a part of one frame is analysed.
  *
  *     rawsize_samples s;

@@ -15,7 +15,7 @@
 int tool_next_pooled_pair(session *all, pair *now);
 
 /* Starts the threads once a GPU is open. Their number is one less than config.threads, because the caller also reads
- * while it waits. If this fails, the caller reads frame by frame. */
+ * while it waits. If the buffers cannot be set up, the caller reads frame by frame. */
 void tool_start_pool(session *all);
 
 /* Whether threads read files for a GPU. */

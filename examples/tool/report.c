@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Returns the number of decimals that libvmaf prints: six, or sixteen if the fraction begins with six or more zeros.
- * Like libvmaf, it multiplies the fraction by ten until it reaches 1. A comparison with 1e-6 would round
+ * Like libvmaf, it multiplies the fraction by ten until the result reaches 1. A comparison with 1e-6 would round
  * differently. */
 static int report_legacy_decimals(double number) {
     double size = fabs(number);

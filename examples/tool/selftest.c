@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Together these contexts use all kernels, and vmafgpu_open() tests the kernels that a context uses. */
+/* Together, these contexts use all kernels, and vmafgpu_open() tests the kernels that a context uses. */
 int tool_self_test(const options *o) {
     static const struct {
         int bit_depth;

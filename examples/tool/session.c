@@ -105,7 +105,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.height = all->height;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
-    /* With --no_prediction the models only determine the features. The report contains no scores. */
+    /* With --no_prediction, the models only determine the features. The report contains no scores. */
     config.features_only = o->no_prediction && o->model_count == 0;
     config.features = o->feature_count ? o->features : NULL;
     config.feature_count = o->feature_count;

@@ -133,7 +133,7 @@ int64_t tool_frames_to_skip(const options *o, int i);
 /* Returns the frame number of pair n in video i; negative if there is none. */
 int64_t tool_wanted_frame(const session *all, int i, int64_t n);
 
-/* Returns the number of pairs from pair n to the end, from the sizes of the files; negative if unknown. */
+/* Returns the number of pairs from pair n to the end, computed from the file sizes; negative if unknown. */
 int64_t tool_pairs_behind(const session *all, int64_t n);
 
 /* Returns the number of pairs that will be read; negative if unknown. */

@@ -5,7 +5,7 @@
 #include "png.h"
 #include "video.h"
 
-/* A frame in the format of a video, possibly of another size. */
+/* A frame in the format of a video, possibly of a different size. */
 typedef struct thumbnail_source {
     const video *v;
     const vmafgpu_frame *frame;

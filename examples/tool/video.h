@@ -1,13 +1,13 @@
 /* video.h: reads raw .yuv and .y4m video frame by frame, from a file, a pipe, standard input or a callback.
  *
  * The tool, the tests and the fuzz targets share this reader. It does not need to seek, uses only the memory of one
- * frame, and validates headers before it uses them. On failure video.error contains a message without a full stop,
+ * frame, and validates headers before it uses them. On failure, video.error contains a message without a full stop,
  * which may contain arbitrary bytes from a path or a header.
  *
- * With VIDEO_MAP (see system.h) frames of files are mapped, one at a time, instead of copied. Samples are read from the
- * disk when a thread first accesses them. If the file has been truncated, the access raises SIGBUS. A frame is valid
- * until the next one is read. Instead of video_read(), a caller with several threads can use video_locate(), which
- * returns the position of the next frame, and video_fetch(), which reads parts of frames.
+ * With VIDEO_MAP (see system.h), frames of files are mapped, one at a time, instead of copied. Samples are read from
+ * the disk when a thread first accesses them. If the file has been truncated, the access raises SIGBUS. A frame is
+ * valid until the next one is read. Instead of video_read(), a caller with several threads can use video_locate(),
+ * which returns the position of the next frame, and video_fetch(), which reads parts of frames.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -90,7 +90,7 @@ typedef struct video {
     unsigned char *planes; /* planes of the last frame */
 } video;
 
-/* Returns the width or height of a chroma plane. For odd sizes it is rounded down in raw video, as in libvmaf, and up
+/* Returns the width or height of a chroma plane. For odd sizes, it is rounded down in raw video, as in libvmaf, and up
  * in y4m, as in other programs. */
 size_t video_chroma_side(const video *v, int side, int divisor);
 
@@ -100,7 +100,8 @@ size_t video_frame_bytes(const video *v);
 /* Initialises a reader. `name` is a path, or "-" for standard input. */
 void video_start(video *v, const char *name);
 
-/* Reads the header of an open source and allocates a frame. `raw` is NULL for y4m. With luma_only chroma is skipped. */
+/* Reads the header of an open source and allocates a frame. `raw` is NULL for y4m. With luma_only, chroma is
+ * skipped. */
 video_result video_begin(video *v, const video_raw *raw, int luma_only);
 
 /* Like video_open(), but reads from a callback. */

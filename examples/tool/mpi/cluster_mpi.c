@@ -11,7 +11,7 @@
  *
  *     --segments N   number of segments per job; by default four per rank, of at least 48 frames each
  *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node modulo N.
- *                    The default is the value of SLURM_GPUS_ON_NODE; if that is not set, the arguments of the job apply
+ *                    The default is the value of SLURM_GPUS_ON_NODE; if this is not set, the arguments of the job apply
  *
  * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot or --state. If a rank
  * fails to score a segment, a message names the rank, and another rank scores the segment. The same happens if a rank
@@ -160,7 +160,7 @@ static int read_list(cluster *c, const char *path) {
     return c->job_count > 0 || tool_fail("the list \"%s\" contains no jobs", path);
 }
 
-/* Sets the options that every task of a job has before its arguments are parsed. */
+/* Sets the options that apply to every task of a job. Must be called before the arguments of the job are parsed. */
 static void start_options(options *o, const job *j) {
     memset(o, 0, sizeof *o);
     o->digits = REPORT_DIGITS_LEGACY;
@@ -271,7 +271,7 @@ static int wait_for(MPI_Request *request) {
     return result == MPI_SUCCESS;
 }
 
-/* Opens the file with the rows of a segment and returns its size in *size. Returns NULL after an error message. */
+/* Opens the file with the rows of a segment and stores its size in *size. Returns NULL after an error message. */
 static FILE *open_part(const char *path, int64_t *size) {
     FILE *in = fopen(path, "rb");
     *size = in && fseeko(in, 0, SEEK_END) == 0 ? (int64_t)ftello(in) : -1;

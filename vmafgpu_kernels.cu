@@ -2429,8 +2429,8 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
  * 16. The words stay in registers. No values are exchanged between lanes, and shared memory holds only tables.
  *
  * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
- * added to the sums. Taps have signed digits. If a tap is too large for two such digits, the rest of its high digit is
- * multiplied separately.
+ * added to the sums. Taps have signed digits. If a tap is too large for two signed digits, the rest of its high digit
+ * is multiplied separately.
  *
  * In the image of the next scale, rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image.
  * In the horizontal pass, a lane receives high and low digits of the same results. */
@@ -4816,7 +4816,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side goes on to the next value that it would swap, or to the last one that came from the other side. */
+        /* Each side continues at the next value that it would swap, or at the last one that came from the other side.
+         * */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -5466,8 +5467,8 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
  *
  * There is one thread block for each distance between two places, and one more for the samples themselves. Sums are in
  * double precision; the products are exact. First, a thread sums down a column, once for each row where a window can
- * begin. Then one thread per such row adds the sums along the columns, once for each column where a window can begin.
- * The part that all windows have in common is summed only once. */
+ * begin. Then one thread per row adds the sums along the columns, once for each column where a window can begin. The
+ * part that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5676,7 +5677,7 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
 /* ---- eigenvalues, by one warp ---- */
 
 /* Returns 1 / sqrt(v) with the same rounding as a computation in double, for 1 <= v <= 2 or NaN. The estimate y must be
- * accurate to 12 units in the last place. All such v and y were tested. */
+ * accurate to 12 units in the last place. All these values of v and y were tested. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -7173,7 +7174,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
 #pragma unroll
     for (int k = 0; k < ROWS + 4; k++) {
-        /* Rows further down than the neighbours of the last row are not used. */
+        /* Rows below the neighbours of the last row are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
         const int64_t y = beside < 0 ? 0 : beside;
         float r[5], d[5], along[3];
@@ -7885,8 +7886,8 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
  *
  * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. The sum is
  * hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So the rounding
- * errors within a band add up to less than if each sum were as large as the one at the end of the band. The sum
- * computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
+ * errors within a band add up to less than they would if each sum were as large as the sum at the end of the band. The
+ * sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
  * uncertain unless only one float is possible despite both errors.
  *
  * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
@@ -8263,7 +8264,7 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
 }
 
 /* Returns the result of an uncertain pixel with these samples: the one that the host has supplied, otherwise `found`.
- * In the latter case the pixel is listed. */
+ * In the latter case, the pixel is listed for the host. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16,
                               sample[0][2] | sample[1][2] << 16 };
@@ -8590,7 +8591,7 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
                     (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
         /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
-         * and means of the reference in the same words as the other means. */
+         * and means of the reference, which share words with the means of the edited picture. */
         uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
@@ -9174,7 +9175,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     /* The walk begins at an even column. A column before the first changed one contributes the same as in the base. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
-        /* The last column is summed together with the one after it. */
+        /* The last column is summed together with the column after it. */
         const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;

@@ -3,7 +3,7 @@
  *     embed_model --private my_model.json > my_model.h
  *
  * The comment at the top of the header explains how to use the model; `embed_model --help` lists the options. Without
- * --private the output is a table of built-in models, such as models/model_embed.h.
+ * --private, the output is a table of built-in models, such as models/model_embed.h.
  *
  * Identical data is written only once. Support vectors that are used by the same set of models form a section of the
  * table. Each section and each array is enclosed in #if: the compiler omits it if all models that use it are

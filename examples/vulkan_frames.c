@@ -35,7 +35,7 @@
  *         drawn to scored, ms: 50 %: 114.051, 90 %: 331.823, 99 %: 333.331, 99.9 %: 333.331, 100 %: 333.331
  *         8 of 8 scores equal those of the CPU
  *
- * The CPU measures `drawn to scored`. On a GPU with timelines the program also prints percentiles of the GPU time per
+ * The CPU measures `drawn to scored`. On a GPU with timelines, the program also prints percentiles of the GPU time per
  * pair. The program opens the first CUDA device, finds the Vulkan device with the same UUID, and needs no window. Only
  * the Vulkan headers are needed to build it (Debian: libvulkan-dev). The program has not been tested on Windows. HIP on
  * Linux has no external semaphores: with AMD GPUs an engine could import linear buffers with hipImportExternalMemory()
@@ -595,7 +595,7 @@ static int allocate_memory(engine *e, resource *r, int is_shared, VkMemoryProper
                           : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
 }
 
-/* Imports the memory into CUDA. On success CUDA owns the file descriptor; on failure the program must close it. A
+/* Imports the memory into CUDA. On success, CUDA owns the file descriptor; on failure the program must close it. A
  * Windows handle must always be closed. */
 static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedicated) {
     VkResult result_;

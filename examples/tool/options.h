@@ -48,7 +48,7 @@ typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progr
 typedef struct options {
     const char *reference;
     file_list distorted, output;           /* one output for each distorted video, or none at all */
-    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by the one of --html */
+    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by that of --html */
     progress_kind progress;
     const char *html;
     int plot;

@@ -5,8 +5,8 @@
  * CPU, the caller reads files itself, because they are mapped. It also reads a single pipe itself if only one thread
  * scores.
  *
- * "Fed" videos are those that a thread reads. Without READ_AHEAD (see system.h) these functions do nothing and no video
- * is fed.
+ * "Fed" videos are those that a thread reads. Without READ_AHEAD (see system.h), these functions do nothing and no
+ * video is fed.
  */
 #ifndef TOOL_PIPES_H
 #define TOOL_PIPES_H

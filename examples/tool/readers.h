@@ -3,7 +3,7 @@
  * The threads read parts of the next frames into buffers that the contexts lend. They locate frames in order, under the
  * lock, and read parts in any order. The caller takes the pairs in order.
  *
- * A session is "pooled" if such threads read its files. Without READ_AHEAD (see system.h) these functions do nothing
+ * A session is "pooled" if such threads read its files. Without READ_AHEAD (see system.h), these functions do nothing
  * and no session is pooled.
  */
 #ifndef TOOL_READERS_H

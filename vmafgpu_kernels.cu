@@ -4816,8 +4816,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side continues at the next value that it would swap, or at the last one that came from the other side.
-         * */
+        /* Each side continues at the next value that it would swap, or at the last value that came from the other
+         * side. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)

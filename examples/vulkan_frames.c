@@ -595,7 +595,7 @@ static int allocate_memory(engine *e, resource *r, int is_shared, VkMemoryProper
                           : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
 }
 
-/* Imports the memory into CUDA. On success, CUDA owns the file descriptor; on failure the program must close it. A
+/* Imports the memory into CUDA. On success, CUDA owns the file descriptor; on failure, the program must close it. A
  * Windows handle must always be closed. */
 static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedicated) {
     VkResult result_;

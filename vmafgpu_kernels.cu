@@ -2,8 +2,8 @@
  * Copyright (c) 2026 the vmafgpu authors
  * SPDX-License-Identifier: BSD-2-Clause-Patent
  *
- * `make blobs` compiles this with nvcc, or with clang without any CUDA toolkit. Programs load the compiled kernels at
- * run time.
+ * `make blobs` compiles this file with nvcc, or with clang, which needs no CUDA toolkit. Programs load the compiled
+ * kernels at run time.
  *
  * The results are bit-identical to those of the CPU. Kernels of integer features add integers (struct vmafgpu__sums),
  * so the order of the additions does not matter. Kernels of float features add in the same order as libvmaf, or verify
@@ -26,8 +26,8 @@
  * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
- *                           block, `blocks` the number of blocks that must fit on a multiprocessor; targets may ignore
- *                           `blocks`. Blocks are one-dimensional and consist of whole warps
+ *                           block. `blocks` is the number of blocks that must fit on a multiprocessor; targets may
+ *                           ignore it. Blocks are one-dimensional and consist of whole warps
  * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
  * LANES                     number of lanes of a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
@@ -50,10 +50,10 @@
  * shuffle_up_word(v, by), shuffle_down_word(v, by)
  *                           return v of the lane whose index is lower (up) or higher (down) by `by`, or the lane's own
  *                           v if there is no such lane; `by` must be below LANES and equal in all lanes
- * any_lane(v), all_lanes(v) return whether v is true in any lane, or in all lanes
+ * any_lane(v), all_lanes(v) return whether v is true in at least one lane, or in all lanes
  * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
- * again(launch), again(v)   return their argument. They make the compiler reload the kernel argument, or recompute
- *                           values that depend on v (a uint32_t), instead of keeping such values in registers
+ * again(launch), again(v)   return their argument. The compiler must reload the kernel argument, or recompute values
+ *                           that depend on v (a uint32_t), instead of keeping these values in registers
  * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
  *
  * Memory: addresses must be multiples of the size of the access
@@ -68,7 +68,7 @@
  * peek(p)                   reads a uint32_t; unlike load(), it also returns values that the thread itself stored in
  *                           this launch, or that another thread of the block stored before a barrier
  * take(p)                   reads an int64_t that an earlier launch wrote, and sets it to 0; only one thread of the
- *                           launch may do so
+ *                           launch may call it for this address
  * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or(): only uint32_t) in global memory; any
  *                           thread can call them, and later launches read the result
  * atomic_claim(p)           increments a word in global memory and returns the old value, which is different for each
@@ -82,8 +82,8 @@
  * copy_commit()             ends the thread's current group of copies
  * copy_wait<n>()            waits until all groups except the latest n are complete
  * load_shared(v, p) (matrix, matrix 16), store_shared(p, v) (matrix)
- *                           read 2 or 4 words, or write one. The compiler neither moves the access nor keeps the values
- *                           in registers instead
+ *                           read 2 or 4 words, or write one. The compiler cannot move the access, and cannot avoid it
+ *                           by keeping the values in registers
  *
  * Arithmetic
  * leading_zeros(v)          returns the number of leading zero bits, which is 32 for 0
@@ -91,24 +91,25 @@
  *                           Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
  *                           nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           return c plus the dot product of the two signed 16-bit halves of a and the two low (high)
- *                           unsigned bytes of b
+ *                           return c plus the dot product of two signed numbers, the 16-bit halves of a, and two
+ *                           unsigned numbers, the two low (high) bytes of b
  * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, for use as a factor. On devices with
  *                           24-bit multiplications, products then take a quarter of the time
- * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number, bits_of()
- *                           does the reverse
- * fused(a, b, c)            returns a * b + c rounded once. All other products and sums are rounded separately:
+ * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number; bits_of()
+ *                           converts a number to its bits
+ * fused(a, b, c)            returns a * b + c, rounded once. All other products and sums are rounded separately:
  *                           contraction is off
- * reciprocal(v)             returns 1 / v. float: accurate to 1 ulp for normal v, and a denormal result becomes 0.
- *                           double: with a relative error of at most 2^-20, for v in the range of normal floats
+ * reciprocal(v)             returns 1 / v. For floats, the result is accurate to 1 ulp if v is normal, and a denormal
+ *                           result becomes 0. For doubles, the relative error is at most 2^-20 if v is in the range of
+ *                           normal floats
  * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
  * quotient(a, b), square_root(v)     return the result rounded to nearest, and support denormals
  * whole(v)                  converts a word to double
  * truncate(v)               rounds a double toward zero; undefined unless 0 <= v < 2^32
  * float_down(v)             converts a word to float, rounding toward zero
  * magnitude(v)              returns |v|
- * smaller(a, b)             returns the smaller operand; -0 is smaller than 0. If one operand is NaN, returns the other
- *                           one
+ * smaller(a, b)             returns the smaller operand; -0 counts as smaller than 0. If one operand is NaN, the
+ *                           function returns the other
  * opaque(v)                 returns v and hides its value from the optimiser
  * add_where(sum, v, where)  adds v to sum if `where` is true
  * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
@@ -300,8 +301,8 @@ GPU_FN uint32_t peek(const uint32_t *p) {
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
-/* Converts a pointer to an address in shared memory. The cast, unlike asm, shows the compiler that the pointer points
- * to shared memory. */
+/* Converts a pointer to a shared-memory address. Unlike asm, the cast shows the compiler that the pointer points to
+ * shared memory. */
 GPU_FN uint32_t shared_address(const void *p) {
 #ifdef __NVCC__
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -442,7 +443,7 @@ template <class T> GPU_FN const T &again(const T &launch) {
 GPU_FN uint32_t again(uint32_t v) {
     return v;
 }
-/* Keeps v in a register pair. If v were a literal, each use would cost an extra addition, for its zero half. */
+/* Keeps v in a register pair. If v were a literal, each use would cost an extra addition for the half that is 0. */
 GPU_FN uint64_t opaque(uint64_t v) {
     asm volatile("" : "+l"(v));
     return v;
@@ -625,7 +626,7 @@ GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
     return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
 }
 
-/* Shifts two 16-bit samples down to the low bits, and collects in *illegal the bits that must be 0 but are not. */
+/* Shifts two 16-bit samples down to the low bits, and adds to *illegal the bits that must be 0 but are not. */
 GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
     const uint32_t both = 0x10001u;
     *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
@@ -886,7 +887,7 @@ GPU_KERNEL(vmafgpu_pixels_surface_chroma, PixelsLaunch, VMAFGPU__PIXELS_THREADS,
     pixels_chroma<SurfacePixels>(launch);
 }
 
-/* Loads the bytes of a row from x up to `end`, at most 16, and pads them with zeros. YUV planes are copied in units of
+/* Loads the bytes of a row from x up to `end` (at most 16) and pads them with zeros. YUV planes are copied in units of
  * 16 bytes; target rows have space for a complete last unit. */
 GPU_FN Words4 surface_tail(uint64_t surface, uint32_t x, uint32_t y, uint32_t end) {
     uint32_t words[4] = { 0, 0, 0, 0 };
@@ -925,8 +926,8 @@ GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 
 }
 #endif
 
-/* The host looks up this kernel by name. If it exists, the kernel file was built with the same launch structs as
- * vmafgpu.h. */
+/* The host looks up this kernel by name. If the kernel exists, the kernel file was built with the same launch structs
+ * as vmafgpu.h. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
     (void)launch;
 }
@@ -934,11 +935,12 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
 /* ================================================================================================
  * >>motion                                       sum of absolute values of the blurred difference of two frames
  * ================================================================================================
- * Block z processes one frame and one of the frames before it. The vertical pass over a tile writes its results to
- * shared memory, and the horizontal pass reads them from there.
+ * The z index of a block selects a frame and one of the frames before it. The vertical pass over a tile writes its
+ * results to shared memory, and the horizontal pass reads them from there.
  */
 
-/* motion_pair() returns the index of the pair that a block processes, motion_before() that of the earlier frame. */
+/* motion_pair() returns the index of the pair that a block processes; motion_before() returns the index of the earlier
+ * frame. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() / 2 : block_z();
 }
@@ -950,7 +952,7 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
  * can be any index inside the frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
     const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away,
-                  i = away < back ? away : back; /* vmafgpu__reflect() as a minimum */
+                  i = away < back ? away : back; /* vmafgpu__reflect(), written as a minimum */
     return i < 0 ? 0 : i;
 }
 
@@ -1149,7 +1151,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         int32_t x, y;
     };
 
-    /* Copies a tile and its surroundings: columns from x - 8 on, rows from y - 2 on. */
+    /* Copies a tile and its surroundings, starting at column x - 8 and row y - 2. */
     GPU_FN void fill(const vmafgpu__motion_launch &launch, const Tile &tile, uint8_t *to) {
         const int32_t width = launch.batch.width, height = launch.batch.height;
         const bool columns_inside = tile.x >= 8 && tile.x - 8 + COLUMNS <= width;
@@ -1237,8 +1239,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Computes columns g and g + 8 of the block, rows 2 * t and 2 * t + 1, and adds the absolute values of those that
-     * are inside the image to *sum. */
+    /* Computes the results in columns g and g + 8 of the block, rows 2 * t and 2 * t + 1. Adds the absolute values of
+     * the results that are inside the image to *sum. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
@@ -1324,7 +1326,7 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
  * There is a plain form and a matrix form. Both read a tile of the two images of a scale. They compute the four sums of
- * the tile and its part of the images of the next scale, without intermediate results in global memory. The vertical
+ * the tile, and the part of the next scale that it covers, without intermediate results in global memory. The vertical
  * pass filters the samples, their squares and products, and the images for the next scale. The horizontal pass and the
  * statistics follow.
  */
@@ -1335,7 +1337,7 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
-    uint32_t denominator; /* too large by VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE for each of `logs` */
+    uint32_t denominator; /* too large by `logs` times (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE) */
     uint32_t logs;        /* number of samples that are not below the noise */
     uint32_t numerator;   /* signed */
 };
@@ -1375,19 +1377,19 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
     *n2 = *n1 + truncate(limited * limited * x1);
 }
 
-/* vif_likely_levels() computes the same as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns false
- * if its result may be wrong.
+/* vif_likely_levels() computes the same values as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns
+ * false if its result may be wrong.
  *
- * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and c the smallest integer that is not below it. The gain
- * of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain * s12 to
- * s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0, and otherwise unless m / s1 is below about 2^-16 * q / s1. For
- * samples below that (about one in 40000), vif_levels() is used.
+ * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and let c be the smallest integer that is not below it. The
+ * gain of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain *
+ * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1. For the
+ * other samples (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
  * minimum of both is right with and without the limit. */
 
 /* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
- * remainder is exact modulo 2^32, and its sign shows which of two integers is c. */
+ * remainder is exact modulo 2^32, and its sign shows which of two adjacent integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1395,7 +1397,7 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Returns the same as vif_double_quotient(), but does not use doubles. However it is rounded, the first quotient is too
+/* Returns the same as vif_double_quotient(), but does not use doubles. Whatever the rounding, the first quotient is too
  * small, by at most 2^-19 of its value. Its remainder yields the difference. The bits that are dropped from the
  * remainder contribute less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
@@ -1408,7 +1410,7 @@ GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
            (bits_of(fused((float)(uint32_t)(rest >> 10), 1024.0f * r, 12582911.0f)) - 0x4b400000u); /* 3 * 2^22 - 1 */
 }
 
-/* Computes n1 and n2 as described above. It also returns false for gains that may reach a limit other than 1. */
+/* Computes n1 and n2 as described above. Also returns false for gains that may reach a limit other than 1. */
 template <bool DOUBLES>
 GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two,
                               uint32_t *n1, uint32_t *n2) {
@@ -1424,8 +1426,8 @@ GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu
     return left + unsure >= unsure && s12 >> gain.shift < s1;
 }
 
-/* Returns how many logarithms (at most N) of numbers >= 2 * VMAFGPU__VIF_NOISE a sum consists of. The ranges of sums
- * with different counts do not overlap. */
+/* Returns the number of logarithms in a sum of at most N logarithms of numbers >= 2 * VMAFGPU__VIF_NOISE. The ranges of
+ * sums with different counts do not overlap. */
 template <int N> GPU_FN uint32_t vif_log_count(uint32_t sum) {
     constexpr uint32_t LEAST = 18 * 2048 + VIF_LOG_BIAS, MOST = 32 * 2048 + VIF_LOG_BIAS;
     static_assert(2 * VMAFGPU__VIF_NOISE == 1 << 18 && N * MOST < (N + 1) * LEAST, "sums of so many lie apart");
@@ -1440,7 +1442,7 @@ GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) {
     return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0;
 }
 
-/* Replaces terms that may be wrong by the terms of vif_levels(). */
+/* Replaces terms that may be wrong with the terms of vif_levels(). */
 template <bool DOUBLES, int N>
 GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two, const int32_t *s1,
                         const int32_t *s2, const int32_t *s12, VifSums *sums) {
@@ -1581,7 +1583,7 @@ GPU_FN uint32_t vif_load_column(const VifImage &image, int32_t x, int32_t y, int
     return seen;
 }
 
-/* Computes one column of squares: sums of a[k] * b[k] that are weighted with the taps and rounded. */
+/* Computes one column of squares or products: sums of a[k] * b[k], weighted with the taps and rounded. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void vif_square_column(const uint32_t (&a)[COUNT], const uint32_t (&b)[COUNT], int shift, uint32_t *out) {
     uint32_t low[COUNT], high[COUNT];
@@ -1804,16 +1806,17 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
- * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, of even and odd steps, so
- * that one read of 8 bytes fetches both registers of operand b. Lanes with t >= 2 swap the words of a pair; otherwise
- * writes of 4 bytes at that distance would have bank conflicts. The tap matrices take this into account.
+ * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
+ * of an odd step, so that one read of 8 bytes fetches both registers of operand b. Lanes with t >= 2 swap the words of
+ * a pair; otherwise writes of 4 bytes at that distance would have bank conflicts. The tap matrices take this into
+ * account.
  */
 enum {
-    VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes of each lane */
-    VIF_DIGIT = 256,             /* bytes of a digit of 8 rows by 32 columns: a pair of words of each lane */
+    VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes per lane */
+    VIF_DIGIT = 256,             /* bytes of a digit of 8 rows by 32 columns: a pair of words per lane */
     VIF_HALF = 16 * VIF_DIGIT,   /* digits of 8 rows: 2 of each mean, 4 of each square */
     VIF_SQUARES = 4 * VIF_DIGIT, /* offset of the digits of the squares */
-    VIF_FEW = 24,                /* a warp with fewer steps gets them in one piece */
+    VIF_FEW = 24,                /* if a warp has fewer steps, they are one piece */
     VIF_NEXT = 2 * VIF_HALF      /* digits of 8 rows of the next scale: 2 of each image */
 };
 
@@ -1821,7 +1824,7 @@ enum {
 struct VifWarp {
     const uint8_t *table; /* logarithms */
     const uint8_t *matrices;
-    uint8_t *digits; /* the lane's pair of the first digit */
+    uint8_t *digits; /* the lane's pair of words of the first digit */
     uint8_t *input;  /* of the warp: [step & 1][frame][row] */
 };
 
@@ -1862,7 +1865,7 @@ GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], u
     }
 }
 
-/* Returns whether one of eight words, with two samples each, has a bit set that must be 0. */
+/* Returns whether any of eight words, with two samples each, has a bit set that must be 0. */
 GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&words)[2][4]) {
     uint32_t seen = 0;
 #pragma unroll
@@ -1935,10 +1938,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
         FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW,
         STAGE = 2 * FRAME,
-        UNITS = 2 * BYTES, /* copies of 8 bytes in a row */
+        UNITS = 2 * BYTES, /* number of 8-byte copies per row */
         UNIT_SAMPLES = 8 / BYTES,
         COPY_ROWS = LANES / UNITS, /* rows that a warp copies at a time */
-        FIRST_ROW = SCALE ? 4 : 0, /* of 32; rows that only meet zero taps are not copied */
+        FIRST_ROW = SCALE ? 4 : 0, /* first copied row, of 32; earlier rows would be multiplied only by zeros */
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
@@ -1947,10 +1950,11 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                           (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
     static constexpr bool HAS_NEXT = SCALE < 3;
-    /* If true, every step computes statistics, the first one of zeros. Because there is no branch, the compiler
-     * interleaves the statistics with the vertical pass, which is faster if there are few warps. */
+    /* If true, every step computes statistics; those of the first step are computed from zeros. Because there is no
+     * branch, the compiler interleaves the statistics with the vertical pass, which is faster if there are few
+     * warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, both images are at a fixed distance */
+    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the distance between both images is fixed */
 
     /* Copies samples at and beyond the borders of the image. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
@@ -2098,8 +2102,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1, low digits elements 2 and
-     * 3 of the same rows. */
+    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1; low digits yield elements
+     * 2 and 3 of the same rows. */
     GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
                             const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
@@ -2331,7 +2335,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Processes half of the samples at a time, which needs less code but takes more time. Overwrites the variances. */
+    /* Processes half of the samples at a time. This needs less code, but more time. Overwrites the variances. */
     template <bool DOUBLES>
     GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance, VifSums *sums) {
 #pragma unroll 1
@@ -2403,7 +2407,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch); \
     }
 VIF_MATRIX_KERNELS(0_8, 0, 1, 2,
-                   VMAFGPU__VIF_WARPS_PTX) /* more in machine code, see fit() in test/codegen/compilers.sh */
+                   VMAFGPU__VIF_WARPS_PTX) /* machine code uses more warps; see fit() in test/codegen/compilers.sh */
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
 VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
@@ -2417,16 +2421,16 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with products of 16 x 16 ----
  *
- * This form computes the same products, but each lane holds more of the results. Both operands are distributed in the
- * same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the left operand and the taps
- * are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i receives RESULTS adjacent
- * columns of row i. Their digits are half of the words that the lane has to supply as the right operand of the
- * horizontal product: k = 0..15 are the previous 16 columns, k = 16..31 the current 16. The words stay in registers. No
- * values are exchanged between lanes, and shared memory holds only tables.
+ * This form computes the same products as the other matrix form, but each lane holds more of the results. Both operands
+ * are distributed in the same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the
+ * left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i
+ * receives RESULTS adjacent columns of row i. The digits of these results are half of the words that the lane has to
+ * supply as the right operand of the horizontal product: k = 0..15 are the previous 16 columns, k = 16..31 the current
+ * 16. The words stay in registers. No values are exchanged between lanes, and shared memory holds only tables.
  *
  * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
- * added to the sums. Taps have signed digits. If a tap is too large for two such digits, the rest of its high digit is
- * multiplied separately.
+ * added to the sums. Taps have signed digits. If a tap is too large for two signed digits, the rest of its high digit
+ * is multiplied separately.
  *
  * In the image of the next scale, rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image.
  * In the horizontal pass, a lane receives high and low digits of the same results. */
@@ -2530,7 +2534,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         in_order(); /* otherwise the compiler merges the loads of both functions and keeps addresses in registers */
     }
 
-    /* Loads the samples of block n. The results of the block are 8 columns further right. */
+    /* Loads the samples of block n. The results of the block are 8 columns to the right of the samples. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2852,8 +2856,8 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  */
 
 /* Contributions of one pixel to the numerator ([0], from the restored part of the reference) and to the impairment
- * ([1], from the part that was added). The threshold for each is computed from the sides and centres of the other. Sums
- * are modulo 2^32. */
+ * ([1], from the part that was added). The threshold for each part is computed from `side` and `centre` of the other
+ * part. Sums are modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
@@ -2871,7 +2875,7 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr bool DIVIDED = false; /* true: a warp processes several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
-    static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, from 2 * x - 4 */
+    static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
     /* If PAIRS is true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3,
@@ -2917,9 +2921,9 @@ GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t ad
            ((int64_t)-ADM_LOW_2 * b + ((int64_t)ADM_LOW_1 * c + ((int64_t)-ADM_LOW_0 * d + add)));
 }
 
-/* The horizontal sums of scale 0 need 2^15 for rounding, and 2^31 to make them unsigned. It costs nothing to add this
- * to the columns: in both filters, the taps of the odd columns, the first and the third, sum to 23171, and
- * ADM_ODD_COLUMN times 23171 is the required constant. */
+/* To the horizontal sums of scale 0, 2^15 must be added for rounding, and 2^31 to make the sums unsigned. At no cost,
+ * ADM_ODD_COLUMN is added to the odd columns (the first and the third) instead: in both filters, the taps of these
+ * columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
 #define ADM_ODD_COLUMN 0xa2158000u
 static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
@@ -2944,7 +2948,8 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
 }
 
 /* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
- * subtracted: the low taps sum to 46342, the high taps to 0. The high band is computed only if HIGH is true. */
+ * subtracted from the samples. This changes only the low band, because the low taps sum to 46342, and the high taps sum
+ * to 0. The high band is computed only if HIGH is true. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -3022,8 +3027,8 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
  * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
  * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
  *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
- *     been verified for all pairs. An integer gain limit is a factor of |o|, because the result is limited to |t| as
- *     well;
+ *     been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result is
+ *     also limited to |t|;
  *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur below the
  *     limit;
  *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, so the factor
@@ -3053,7 +3058,7 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
                                  const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
     const vmafgpu__adm_fast &fast = launch.fast;
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
-    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f; /* next above 273 / 4096, 546 / 4096 */
+    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f; /* the next floats above 273/4096 and 546/4096 */
     float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -3111,8 +3116,8 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
 /* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
  * computation follows the definition, but with magnitudes. For negative values, the rounding constant is therefore
  * smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is at least
- * 16384. The quotient is limited to 32768, which v = 2 * u reaches. So v is limited to 2 * u, which keeps the product
- * below 2^48. */
+ * 16384. The quotient is limited to 32768, which is reached at v = 2 * u. So v is limited to 2 * u, which keeps the
+ * product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3126,8 +3131,8 @@ GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) 
     return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
 }
 
-/* Returns the same as vmafgpu__adm_same_angle(), but computes in floats. If the comparison is close, it calls the
- * general function. */
+/* Returns the same as vmafgpu__adm_same_angle(), but computes in floats. If the comparison is close, this function
+ * calls the general one. */
 GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
     const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
@@ -3144,8 +3149,8 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
     const vmafgpu__adm_fast &fast = launch.fast;
     const bool same_angle = adm_same_angle(o, t);
     AdmPixel out;
-    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus one. The ones of all three bands are subtracted
-     * together here. In the centre they cancel. */
+    /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus 1. The three subtractions of 1, one per band, are
+     * combined here. In the centre, they cancel. */
     out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
     out.centre[0] = out.centre[1] = 0;
 #pragma unroll
@@ -3195,7 +3200,7 @@ template <class Kind> struct AdmSums<Kind, true> {
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
 
-/* adm_masked_cube() returns one masked cube of a pixel, adm_add_masked() adds all of them. The threshold of the added
+/* adm_masked_cube() returns one masked cube of a pixel; adm_add_masked() adds all of them. The threshold of the added
  * part masks the restored part, and vice versa. */
 template <class Kind>
 GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2],
@@ -3296,7 +3301,7 @@ template <class Kind> struct AdmWalk {
     uint32_t columns;        /* masked columns since the last flush */
     AdmColumn before[3];     /* the first input columns of the next band column */
     AdmPixel pixel;          /* of the previous band column; its masked cubes need the sides of the next one */
-    uint32_t side_before[2]; /* of the column before that one */
+    uint32_t side_before[2]; /* sides of the column before that one */
     uint32_t packed[2];      /* scale 0: low-pass samples that wait for the other half of a word */
     AdmSums<Kind, Kind::FAST> sums;
 };
@@ -3465,9 +3470,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. The fast form has a second body without checks, for steps in the interior. The
- * band column before the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region,
- * and must not be the first column of the band. The last band column of the step must be before walk.end. */
+/* Runs all steps of a tile with sums. In the interior, the fast form runs steps without checks. The band column before
+ * the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and must not be the
+ * first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3548,7 +3553,7 @@ template <> struct AdmSample<2> {
     using type = uint16_t;
 };
 
-/* Fills columns -1, width and width + 1 of a tile at the edge of the frame. By the border rule they are copies of
+/* Fills columns -1, width and width + 1 of a tile at the edge of the frame. By the border rule, they are copies of
  * columns 1, width - 1 and width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
@@ -3674,7 +3679,8 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Adds up one of the nine row sums of a scale; block x selects the sum, block y the scale. */
+/* Adds up one of the nine row sums of a scale. The x index of a block selects the sum; the y index selects the
+ * scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3745,16 +3751,16 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
  * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
  * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
- * average of a given number of the largest c-values. If only that many c-values, or fewer, are above 0, the sum of all
+ * average of a given number of the largest c-values. If no more than that many c-values are above 0, the sum of all
  * c-values is used. Otherwise `select` subtracts the smaller c-values from this sum. If the order of the additions
- * matters, `order` adds in the order of libvmaf instead. Kernels that are not needed end at once.
+ * matters, `order` adds in the order of libvmaf instead. Kernels that are not needed exit immediately.
  *
  * Marked samples have the highest bit set. A pair of columns occupies 32 bits and is aligned to 32 bits.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
-/* Returns the value that occurs most often among three, or the smallest if all differ. The code has no branches because
- * lanes would diverge. */
+/* Returns the value that occurs most often among three, or the smallest if all differ. The code has no branches,
+ * because they would make the lanes diverge. */
 GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t lower = a < b ? a : b, least = lower < c ? lower : c;
     const uint32_t other = b == c ? b : least;
@@ -3876,7 +3882,7 @@ template <int BYTES> struct CambiPrepare {
     }
 
     /* Loads the samples of the tile and its surroundings. Because the border is repeated outside the picture, averages
-     * and comparisons at the right and at the bottom are correct. */
+     * and comparisons are correct at the right and bottom edges, too. */
     GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
         const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
         const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
@@ -4090,8 +4096,8 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
  * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers and those
  * that the square depends on. */
 
-/* Computes one scale: COUNT x COUNT samples, which begin LOW samples before the block's own square, from every STEP-th
- * sample of `from`, which begins FROM_LOW samples before that square. OWN is the side of the block's own square. */
+/* Computes COUNT x COUNT samples of a scale, starting LOW samples before the block's own square, whose side is OWN. The
+ * source is every STEP-th sample of `from`, which starts FROM_LOW samples before that square. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -4170,7 +4176,7 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
  */
 struct CambiStrip {
     const uint8_t *samples; /* of the scale */
-    uint32_t *histogram;    /* of the thread's columns; that of the first column follows */
+    uint32_t *histogram;    /* of both of the thread's columns; that of the first column follows */
     uint32_t cell;          /* words of each histogram */
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row: of the thread's columns, and of its sample */
@@ -4312,7 +4318,7 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
 
 /* The pair of columns in which a thread searches for codes. The threads of a block search several rows at once. */
 struct CambiScan {
-    int32_t row, first_y, height; /* the row where the thread begins; rows of the block */
+    int32_t row, first_y, height; /* row where the thread begins; first row and number of rows of the block */
     uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
@@ -4329,7 +4335,7 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
 }
 
 /* Updates the lowest and the highest code that the thread finds among the codes from `from` up to, but not including,
- * `centres`. The word `mark` is code 0. */
+ * `centres`. The word `mark` represents code 0. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4537,12 +4543,12 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 /* ---- select ----
  *
  * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Each of
- * three passes finds nine bits of the value at the last rank that is summed. The last launch subtracts the values below
- * it from the sum.
+ * three passes finds nine bits of the value at the last rank that is summed. The last launch subtracts the smaller
+ * values from the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* Sums of at least 2^29, which is 2^53 in these units, are rounded in libvmaf. */
+/* Sums of at least 2^29, which is 2^53 in units of 2^-24, are rounded in libvmaf. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -4662,10 +4668,10 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
 
 /* ---- order ----
  *
- * libvmaf moves the largest c-values to the front by Hoare's selection, and adds them in double precision in the
- * resulting order. A block does the same. In a round of the selection, values from the left that are not larger than
- * the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap can
- * be found beforehand, because no swap depends on another.
+ * libvmaf moves the largest c-values to the front with Hoare's selection algorithm, and adds them in double precision
+ * in the resulting order. A block does the same. In a round of the selection, values from the left that are not larger
+ * than the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap
+ * can be found beforehand, because no swap depends on another.
  */
 struct CambiOrder {
     enum {
@@ -4676,8 +4682,8 @@ struct CambiOrder {
         SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory: words and sums of warps, followed by one of these: the distances of values that wait for a swap at
-     * the left and at the right; values; two sums per thread. */
+    /* Shared memory contains the words and sums of warps, followed, at different times, by the distances of values that
+     * wait for a swap on the left and on the right, by values, or by two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
@@ -4695,8 +4701,8 @@ struct CambiOrder {
     }
 };
 
-/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order,
- * the distances from `first` of the values that must move to the other side, and returns their number. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order, the distances
+ * from `first` of the values that must move to the other side, and returns their number. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4759,7 +4765,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         const bool is_left = first[0] == end[0]; /* the side to search: it has no values left to swap */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k; /* all have been examined; one side now continues into the part of the other */
+        is_last = i == k; /* all values have been examined; one side continues into the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
         if (is_last) /* otherwise the other side may have no values left, and its list may be full */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
@@ -4810,7 +4816,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side goes on to the next value that it would swap, or to the last one that came from the other side. */
+        /* Each side continues at the next value that it would swap, or at the last value that came from the other
+         * side. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -4864,8 +4871,8 @@ GPU_FN void cambi_gather_top(uint32_t *values, int32_t n, int32_t top) {
     block_barrier();
 }
 
-/* cambi_bits_of() returns the number of significant bits of v, cambi_unit_of() the unit in the last place of a double
- * as large as v. Both are for values in units of 2^-24. */
+/* cambi_bits_of() returns the number of significant bits of v; cambi_unit_of() returns the unit in the last place of a
+ * double as large as v. Both are for values in units of 2^-24. */
 GPU_FN int cambi_bits_of(int64_t v) {
     const uint32_t high = (uint32_t)((uint64_t)v >> 32);
     return high ? 64 - leading_zeros(high) : 32 - leading_zeros((uint32_t)v);
@@ -4911,8 +4918,9 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
     return sum;
 }
 
-/* Computes how much a chunk of values adds to a sum that is an even multiple of the unit, in sums[0], and to an odd
- * multiple, in sums[1]. As long as the unit does not change, the rounding depends on no other property of the sum. */
+/* Computes how much a chunk of values adds to a sum: in sums[0] for a sum that is an even multiple of the unit, in
+ * sums[1] for an odd multiple. As long as the unit does not change, the rounding depends on no other property of the
+ * sum. */
 GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
@@ -4986,9 +4994,9 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 /* ================================================================================================
  * >>speed                                        entropy of chroma planes and of changes of luma, in float
  * ================================================================================================
- * Every sum is added up in the same order as on the CPU, so the running time is determined by long sequential sums.
- * Therefore each block does little work, and many blocks run in parallel. Block y selects a plane (u of the reference,
- * u of the distorted frame, then v of both), block z a pair.
+ * Every sum is computed in the same order as on the CPU, so the running time is determined by long sequential sums.
+ * Therefore each block does little work, and many blocks run in parallel. The y index of a block selects a plane (u of
+ * the reference, u of the distorted frame, then v of both); the z index selects a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -5177,7 +5185,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* the last four samples of the chunk are used, otherwise the first five */
+        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk; otherwise, the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5222,8 +5230,8 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Computes some columns of a row of a low-resolution plane; block x selects them. STEP is 0 after a prescale. If
- * CHANGES is true, it processes changes between frames. */
+/* Computes some columns of a row of a low-resolution plane; the x index of the block selects them. STEP is 0 after a
+ * prescale. If CHANGES is true, the samples are changes between frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -5258,8 +5266,8 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
 }
 
 /* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale have kernels of
- * their own, because nvcc would move loads from the prescale tables before the condition, even if there are no
- * tables. */
+ * their own, because otherwise nvcc would move loads from the prescale tables before the condition, so that they run
+ * even if there are no tables. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
     speed_low<0>(launch);
 }
@@ -5338,7 +5346,7 @@ GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__spe
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns how many positions a block can have along one axis of a plane that is `blocks` blocks long. */
+/* Returns the number of positions that a block can have along one axis of a plane that is `blocks` blocks long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -5386,8 +5394,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds `count` numbers to a sum in order, while the next ones are loaded. It also reads some numbers beyond the last
- * one. The sum starts from 0 and is never -0, so adding 0 does not change it. */
+/* Adds `count` numbers to a sum in order, while the next ones are loaded. Also reads some numbers beyond the last one.
+ * The sum starts from 0 and is never -0, so adding 0 does not change it. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -5457,15 +5465,15 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 
 /* ---- covariance: sums of products of samples at a fixed distance ----
  *
- * There is one block for each distance between two places, and one more block for the samples themselves. Sums are in
+ * There is one thread block for each distance between two places, and one more for the samples themselves. Sums are in
  * double precision; the products are exact. First, a thread sums down a column, once for each row where a window can
- * begin. Then one thread per such row adds the sums along the columns, once for each column where a window can begin.
- * The part that all windows have in common is summed only once. */
+ * begin. Then one thread per row adds the sums along the columns, once for each column where a window can begin. The
+ * part that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
 struct SpeedDistance {
-    int32_t x, y, first, last; /* columns where windows begin; they begin in rows 0 .. 4 - y */
+    int32_t x, y, first, last; /* windows begin in columns first .. last and rows 0 .. 4 - y */
     bool is_single;
 };
 
@@ -5534,7 +5542,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk; /* valid in threads that have a row */
+    const double *row = columns + thread * chunk; /* valid only in threads that have a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5582,9 +5590,9 @@ struct SpeedCovariance {
     double mean_a, mean_b;
 };
 
-/* Computes the same as vmafgpu__speed_covariance_in_order(), with a warp. Each addition waits for the previous one, so
- * everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of these terms.
- * `terms` is shared memory for LANES numbers. */
+/* Computes the same sum as vmafgpu__speed_covariance_in_order(), but with a warp. Each addition waits for the previous
+ * one, so everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of
+ * these terms. `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5669,7 +5677,7 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
 /* ---- eigenvalues, by one warp ---- */
 
 /* Returns 1 / sqrt(v) with the same rounding as a computation in double, for 1 <= v <= 2 or NaN. The estimate y must be
- * accurate to 12 units in the last place. All such v and y were tested. */
+ * accurate to 12 units in the last place. All these values of v and y were tested. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -5794,7 +5802,7 @@ GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     if (i + 1 < SPEED_SIDE) {
         beside = m.e[i];
         const float around = magnitude(m.d[i]) + magnitude(m.d[i + 1]);
-        if (magnitude(beside) <= 1.1e-6f * around) /* rare; doubles are slow */
+        if (magnitude(beside) <= 1.1e-6f * around) /* rare, so slow doubles are acceptable */
             if ((double)magnitude(beside) < 1e-6 * (double)around)
                 m.e[i] = beside = 0;
     }
@@ -5807,7 +5815,7 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     const float ratio = quotient(side, (half > 0 ? half : -half) + length);
     const float mu = half > 0 ? corner - side * ratio : half < 0 ? corner + side * ratio : corner - magnitude(side);
     const float least = magnitude(d[0]) + magnitude(e[0]);
-    if (1.1e-6f * magnitude(mu) < least) /* nearly always; doubles are slow */
+    if (1.1e-6f * magnitude(mu) < least) /* nearly always true; doubles are slow */
         return mu;
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
@@ -5816,7 +5824,7 @@ struct SpeedTangent {
     float t, root;
 };
 
-/* Returns t = a / b for |a| <= |b|, which is 0 if a is 0, and 1 / sqrt(1 + t * t). The operations here round like a
+/* Returns t = a / b (0 if a is 0) and 1 / sqrt(1 + t * t). Requires |a| <= |b|. The operations here round like a
  * division as long as all values are in the range of floats. The computation of the root starts from the unrefined
  * quotient. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
@@ -5836,7 +5844,7 @@ GPU_FN SpeedTangent speed_tangent(float a, float b) {
     return out;
 }
 
-/* Runs one QR step on a block of m >= 2. */
+/* Runs one QR step on a block of m >= 2 rows. */
 GPU_FN void speed_qr_step(float *d, float *e, int32_t m) {
     float x = d[0] - speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -5905,8 +5913,8 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- solution matrix: a QR decomposition with whole matrices, by a block ----
  *
- * A thread holds five rows of a column. A reflection does not change the rows above its first row. Sums of products can
- * omit the zeros of these rows, as long as all numbers are finite. */
+ * A thread holds five rows of a column. A reflection does not change the rows above its first row, because its vector
+ * is 0 there. Sums of products can omit these zeros as long as all numbers are finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
@@ -5928,7 +5936,7 @@ struct SpeedSolver {
     float *from, *to;     /* z, and q beside it */
     float *column, *next; /* the column that the reflection clears; that of the next reflection */
     float *matrix;
-    float *vector; /* of the reflection; each warp has its own */
+    float *vector; /* vector of the reflection; each warp has its own copy */
     uint32_t *is_singular;
 };
 
@@ -6081,7 +6089,7 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
     return (LogTable)table;
 }
 
-/* A thread block processes 64 blocks of the plane with five threads each. These five share the work that is not
+/* A thread block processes 64 blocks of the plane, with five threads for each. These five share the work that is not
  * sequential: lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it
  * is kept short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
@@ -6092,9 +6100,9 @@ static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
-    double *information; /* [place][BLOCKS], from the thread's block on */
+    double *information; /* [place][BLOCKS], starting at the thread's block */
     float *q, *r;        /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
-    float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], from the thread's block on */
+    float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], starting at the thread's block */
     int32_t group, block;
     bool is_inside; /* whether the block exists */
 };
@@ -6154,7 +6162,7 @@ GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LI
         e.x[n * BLOCKS] = 0;
 }
 
-/* Solves r * y = x and replaces x by y, from the last line up, with one thread per block. */
+/* Solves r * y = x and replaces x with y, from the last line up, with one thread per block. */
 GPU_FN void speed_substitute(const SpeedEntropy &e) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
@@ -6422,7 +6430,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
  * Each lane sums a row from left to right. Then the row sums are added from top to bottom.
  */
 
-/* Sums rows of a plane. Block z selects the pair, block x the rows. */
+/* Sums rows of a plane. The z index of a block selects the pair; the x index selects the rows. */
 GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
     enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows that a read covers */
     static_assert(LANES % TILE == 0, "a read covers whole rows of a tile");
@@ -6464,7 +6472,7 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         store((float *)(launch.scratch + block_z() * launch.scratch_size + plane.sums) + first + lane, sum);
 }
 
-/* Adds up the row sums of a plane, which block x selects. */
+/* Adds up the row sums of a plane, which the x index of the block selects. */
 GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
     if (!(launch.pairs >> block_z() & 1))
         return;
@@ -6555,10 +6563,10 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. If terms have both
- * signs, `low` and `high` are the largest distances by which the sum moves down and up on the way. The effect is the
- * same for all sums between two adjacent powers of two, because a sum is rounded to the nearest number, and in a tie to
- * the even one. 2 * ROOM means that the sum leaves this range. */
+/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. If terms can have
+ * both signs, `low` and `high` are the largest distances by which the sum moves down and up on the way. The effect is
+ * the same for all sums between two adjacent powers of two, because a sum is rounded to the nearest number, and in a
+ * tie to the even one. 2 * ROOM means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
@@ -6611,8 +6619,8 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns the effect of a group of terms on sums of at least `floor`, the bits of a power of two, or 0. `sign` can
- * negate the terms. */
+/* Returns the effect of a group of terms on sums of at least `floor`, which is given as bits and is a power of two or
+ * 0. `sign` can negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -6752,7 +6760,7 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
-/* Returns a resampled sample, and adds the bits of its source words to `seen`. */
+/* Returns a resampled sample, and combines the bits of its source words with `seen` (OR). */
 GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x,
                            int32_t y, uint32_t &seen) {
     float value = 0, weights = 0;
@@ -6864,8 +6872,8 @@ GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, in
     }
 }
 
-/* Computes sums down column x of both pictures, for rows from y0 on. BYTES is the size of a sample, or 0 if the launch
- * specifies it. */
+/* Computes sums down column x of both pictures, for rows starting at y0. BYTES is the size of a sample, or 0 if the
+ * launch specifies it. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x,
                      int32_t y0, float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6940,8 +6948,8 @@ GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) {
     float_vif<0>(launch);
 }
 
-/* Computes sums down column x of a picture, for every second row, from the one centred at y on. Writes them `line`
- * floats apart. Each sample is read once. */
+/* Computes sums down column x of a picture for every second row, starting with the sum centred at row y. Writes the
+ * sums `line` floats apart. Reads each sample only once. */
 template <int REACH, int BYTES>
 GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y,
                         int32_t line, float *out) {
@@ -6962,7 +6970,7 @@ GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &
 }
 
 /* Computes the pictures of the next scale: every second pixel of every second row, smoothed by the taps of that scale.
- * Block z is a picture of a pair. REACH is 0 for any reach. */
+ * The z index of a block selects a picture of a pair. REACH is 0 if the launch specifies the reach. */
 template <int REACH> GPU_FN void float_shrink(const vmafgpu__blur_launch &launch) {
     enum {
         COLUMNS = VMAFGPU__SHRINK_COLUMNS,
@@ -7166,7 +7174,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
 #pragma unroll
     for (int k = 0; k < ROWS + 4; k++) {
-        /* Rows further down than the neighbours of the last row are not used. */
+        /* Rows below the neighbours of the last row are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
         const int64_t y = beside < 0 ? 0 : beside;
         float r[5], d[5], along[3];
@@ -7326,8 +7334,8 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* By the border rule, pixels outside the picture have the same bands as pixels inside. Pixels further outside
-         * are not used. */
+        /* By the border rule, pixels just outside the picture have the same bands as pixels inside. Pixels further
+         * outside are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
         float band[2][4];
@@ -7391,10 +7399,10 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
 /* ================================================================================================
  * >>ssim                                         structural similarity
  * ================================================================================================
- * Products with taps are rounded to float and summed in double, from the first tap on. Each thread block stores its own
- * sums. If their total may round to a different float than the total of libvmaf, the sum is uncertain. Then `rounded`
- * and `finalise` narrow it down. If it is still uncertain, the host requests a recomputation, in which all terms are
- * computed strip by strip and added in the order of libvmaf.
+ * Products with taps are rounded to float and summed in double, in the order of the taps. Each thread block stores its
+ * own sums. If their total may round to a different float than the total of libvmaf, the total is uncertain. In that
+ * case `rounded` and `finalise` narrow its range. If the total is still uncertain, the host requests a recomputation,
+ * in which all terms are computed strip by strip and added in the order of libvmaf.
  */
 
 /* Returns a picture of a scale: the reference (f is 0) or the distorted one (f is 1). */
@@ -7433,9 +7441,8 @@ GPU_FN double widened(float v, const Widening &how) {
 }
 
 /* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
- * samples of at least SSIM_POSITIVE. The conversion turns 0 into 2^-127, which is
- * rounded away when it is added to such a product. A sum
- * that consists only of zeros is set to 0. */
+ * samples of at least SSIM_POSITIVE. The conversion turns 0 into 2^-127, which is rounded away when it is added to such
+ * a product. A sum that consists only of zeros is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7495,8 +7502,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. POSITIVE means that the samples
- * are positive. The products have the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. With POSITIVE, the samples must
+ * be positive, and the products have the signs of the taps. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7610,7 +7617,7 @@ enum {
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
 /* Loads the samples of a row that adjacent windows use, and returns the smallest one. BYTES is the size of a sample, or
- * 0 if `bytes` is. Columns beyond `last` repeat that column; they belong to no window. */
+ * 0 if `bytes` specifies it. Columns beyond `last` repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7669,7 +7676,7 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
-    }; /* the lines from the first line of the last thread onwards */
+    }; /* number of lines from the first line of the last thread to the end */
     constexpr bool IS_LUMA = BYTES == 1 || BYTES == 2;
     const vmafgpu__ssim_scale &scale = launch.scale[launch.at];
     const FloatPicture a = ssim_picture(launch, scale, z, 0), b = ssim_picture(launch, scale, z, 1);
@@ -7783,7 +7790,7 @@ GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, 
 
 enum class Windows { SUMS, TERMS, ROUNDED };
 
-/* Processes blocks of windows: sums of all terms, the terms of a strip, or rounded terms of uncertain sums. */
+/* Processes blocks of windows. Computes sums of all terms, the terms of a strip, or rounded terms of uncertain sums. */
 template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum { ROWS = VMAFGPU__SSIM_BLOCK_ROWS, GROUP = VMAFGPU__SEQUENCE_GROUP };
     constexpr bool IS_STRIP = WHAT == Windows::TERMS, IS_ROUNDED = WHAT == Windows::ROUNDED;
@@ -7847,7 +7854,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                       : launch.kind == VMAFGPU__SSIM_L ? l
                       : launch.kind == VMAFGPU__SSIM_C ? c
                                                        : wide);
-                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++) /* zeros after the last one */
+                for (int32_t k = n + 1; n + 1 == count && k % GROUP; k++) /* zeros after the last term */
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
@@ -7875,12 +7882,12 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     return !(a == b);
 }
 
-/* Adds up the sums of a scale, which block x selects, and marks uncertain ones.
+/* Adds up the sums of a scale, which the x index of the block selects, and marks uncertain ones.
  *
  * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. The sum is
  * hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So the rounding
- * errors within a band add up to less than if each sum were as large as the one at the end of the band. The sum
- * computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
+ * errors within a band add up to less than they would if each sum were as large as the sum at the end of the band. The
+ * sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
  * uncertain unless only one float is possible despite both errors.
  *
  * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
@@ -7892,7 +7899,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS; /* four: of the index, l, c and s; flags of uncertain sums follow */
+    double *totals = bands + BANDS * SUMS; /* totals of the index, l, c and s; flags of uncertain sums follow */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7960,7 +7967,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     }
 }
 
-/* Narrows down the uncertain sums of a scale, which block x selects.
+/* Narrows the ranges of the uncertain sums of a scale, which the x index of the block selects.
  *
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
@@ -7968,9 +7975,9 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
  * before the row shows whether the sum stays between these powers. In the few rows where it may leave this range, each
  * addition rounds by at most half a unit in the last place, and each term has been rounded by at most half a multiple.
  *
- * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1) each of two additions is off by at most
- * half a multiple. The product is exact from e = 16 on, because the sum of the row is below 2^15, which is at most 2^51
- * multiples. */
+ * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1), each of two additions is off by at
+ * most half a multiple. The product is exact for e >= 16, because the sum of the row is below 2^15, which is at most
+ * 2^51 multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -8089,7 +8096,7 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns how uneven a block is: the variances of its quadrants, relative to the variance of the block. */
+/* Returns the sum of the variances of the quadrants of a block, divided by the variance of the block. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -8120,7 +8127,7 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
-    const float *mask = launch.mask + (launch.step >> 30);    /* + 0: or else registers spill */
+    const float *mask = launch.mask + (launch.step >> 30);    /* adds 0 to avoid register spills */
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -8257,7 +8264,7 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
 }
 
 /* Returns the result of an uncertain pixel with these samples: the one that the host has supplied, otherwise `found`.
- * In the latter case the pixel is listed. */
+ * In the latter case, the pixel is listed for the host. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16,
                               sample[0][2] | sample[1][2] << 16 };
@@ -8448,13 +8455,13 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
 }
 
 /* How the contributions of samples to the sums are used. EDIT_CHANGES sums the changes caused by an edit. EDIT_STORES
- * stores the contributions of the base, EDIT_BLOCKS sums them by blocks of a map. */
+ * stores the contributions of the base; EDIT_BLOCKS sums them by blocks of a map. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
 /* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. The planes are means
- * (those of the edited picture in the high halves), squares of the reference (only OF_BASE), squares, and products. For
- * edits, the `images` follow: every second row of the edited picture for the next scale. The `samples` come last;
- * variances and covariances replace them. */
+ * (those of the edited picture in the high halves), squares of the reference (only OF_BASE), squares of the edited
+ * picture, and products. For edits, the `images` follow: every second row of the edited picture for the next scale. The
+ * `samples` come last; variances and covariances replace them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -8471,8 +8478,8 @@ template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) {
 }
 
 /* Loads the samples of a tile into shared memory, starting LEAD columns before the tile: those of the reference in the
- * low halves of words, and the edited ones in the high halves. It loads four at a time, then writes the samples of the
- * edit, then the columns beyond the frame. */
+ * low halves of words, and the edited ones in the high halves. Loads four samples at a time, then writes the samples of
+ * the edit, then the columns beyond the frame. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x,
                            int32_t y, int32_t columns, int32_t rows) {
@@ -8584,7 +8591,7 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
                     (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
         /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
-         * and means of the reference in the same words as the other means. */
+         * and means of the reference, which share words with the means of the edited picture. */
         uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
@@ -8695,8 +8702,8 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
         atomic_add(to, v);
 }
 
-/* Adds the samples of a tile to the sums of blocks: those of the picture, and those of the reference against itself. A
- * thread processes a part of a row. */
+/* Adds the contributions of the samples of a tile to the sums of blocks: the sums of the picture, and the sums of the
+ * reference compared with itself. A thread processes a part of a row. */
 template <int SCALE>
 GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows,
                     int32_t wide, const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
@@ -8908,9 +8915,9 @@ template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     const vmafgpu__map_blocks *map;
-    int32_t column, last, end; /* the next column; end of the block, and of the tile */
-    int32_t row, which;        /* row of blocks; 0: sums of the picture, 1: of the reference against itself */
-    bool is_own;               /* the lane's row counts */
+    int32_t column, last, end; /* the next column; the ends of the block and of the tile */
+    int32_t row, which; /* row of blocks; 0: sums of the picture, 1: sums of the reference compared with itself */
+    bool is_own;        /* the sums include the lane's row */
 };
 
 /* Starts new sums, for the block in the next column. */
@@ -9013,8 +9020,8 @@ template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launc
         adm_step<Kind, true, true>(adm, walk, row, k);
 }
 
-/* This kind sums changes over columns instead of values. Each edit is processed by a group of lanes, whose size is a
- * power of two of at least eight. The rows of its tile follow those of the previous group. */
+/* This kind sums changes instead of values. Each edit is processed by a group of lanes, whose size is a power of two
+ * and at least eight. In shared memory, the rows of the tile of a group follow those of the previous group. */
 template <class Base> struct EditKind : Base {
     static constexpr bool DIVIDED = true;
     static constexpr int ODD = (LANES + LANES / VMAFGPU__EDIT_ADM_LANES) * Base::STRIDE, PLANE = 2 * ODD,
@@ -9044,7 +9051,7 @@ struct EditLanes {
     int32_t count, own;
 };
 
-/* Loads rows of samples of both planes of a tile, from band position (x, y) on, with `words` words each. Samples beyond
+/* Loads rows of samples of both planes of a tile, `words` words each, starting at band position (x, y). Samples beyond
  * the frame are the same as in adm_load_tile(). */
 template <class Kind>
 GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2],
@@ -9168,7 +9175,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     /* The walk begins at an even column. A column before the first changed one contributes the same as in the base. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
-        /* The last column is summed together with the one after it. */
+        /* The last column is summed together with the column after it. */
         const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 the vmafgpu authors
  * SPDX-License-Identifier: BSD-2-Clause-Patent
  *
- * `make blobs` compiles this with clang alone: no HIP header, no device library. The section >>primitives of
- * vmafgpu_kernels.cu specifies the primitives.
+ * `make blobs` compiles this file with clang alone, without HIP headers or device libraries. The section >>primitives
+ * of vmafgpu_kernels.cu specifies the primitives.
  */
 #ifndef GPU_PRIMITIVES
 #define GPU_PRIMITIVES
@@ -189,7 +189,7 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(
         b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 | (selector & 0xf000) << 12);
 }
-/* These generate no instructions. They let clang prove that factors fit 24 bits, so that it selects 24-bit products,
+/* These generate no instructions. They let clang prove that factors fit in 24 bits, so that it selects 24-bit products,
  * which ignore the upper bits. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
@@ -233,7 +233,7 @@ GPU_FN double reciprocal(double v) {
 GPU_FN double whole(uint32_t v) {
     return v;
 }
-/* A conversion in C would be undefined if `v` is out of range. */
+/* In C, the conversion would be undefined if `v` were out of range. */
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v));
@@ -277,7 +277,7 @@ GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     sum += where ? v : 0;
 }
 
-/* ---- matrix products: gfx12, and CDNA from gfx90a on, which supports signed bytes only ----
+/* ---- matrix products: gfx12, and CDNA since gfx90a, which supports signed bytes only ----
  *
  * gfx11 has matrix products, but they are not faster because they occupy the vector unit. The matrix products of gfx908
  * keep their sums in separate registers, which these kernels do not support. */

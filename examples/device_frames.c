@@ -1,11 +1,12 @@
-/* Scores frames that are already in GPU memory, such as those of a game or streaming engine. The GPU reads the frames
+/* Scores frames that are already in GPU memory, such as those from a game or streaming engine. The GPU reads the frames
  * in place, and only the scores return to the CPU. Two pairs of frames alternate: the engine draws one while the GPU
- * scores the other. vmafgpu_reusable_count() and vmafgpu_wait() show when a pair can be overwritten.
+ * scores the other. A pair can be overwritten when vmafgpu_reusable_count() counts it or vmafgpu_wait() has waited for
+ * it.
  *
- *     device_frames [cuda | hip [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
+ *     device_frames [cuda | hip [KERNELS [DRIVER]]]     default: cuda, and the kernel file next to the program
  *
- * The engine is a stand-in: it draws on the CPU and copies the frames to the GPU. An engine that has its own frames
- * needs only the code of run() and score_frames(). engine_overlay.c does the same without waiting. Output:
+ * The engine is a stand-in: it draws on the CPU and copies the frames to the GPU. A real engine needs only the code of
+ * run() and score_frames(). engine_overlay.c does the same without waiting. Output:
  *
  *         frame 0: 97.429
  *         frame 1: 100.000
@@ -28,7 +29,7 @@ enum { WIDTH = 320, HEIGHT = 180, FRAMES = 20, PAIRS = 2 };
 typedef struct engine {
     device gpu;
     uint64_t frames[PAIRS][2]; /* reference and distorted */
-    unsigned char *picture;    /* on the CPU */
+    unsigned char *picture;    /* in host memory */
 } engine;
 
 /* Returns NULL on success, otherwise the reason why the engine cannot run. Call engine_close() in both cases. */
@@ -87,7 +88,7 @@ static int score_frames(vmafgpu *vmaf, engine *e) {
     for (int i = 0; i < FRAMES; i++) {
         const uint64_t *pair = e->frames[i % PAIRS];
         vmafgpu_frame reference = device_frame(pair[0]), distorted = device_frame(pair[1]);
-        int64_t before = i - PAIRS + 1; /* the first `before` pairs must be done before this memory is overwritten */
+        int64_t before = i - PAIRS + 1; /* the first `before` pairs must be scored before this memory is overwritten */
         if (before > 0 && vmafgpu_reusable_count(vmaf) < before && vmafgpu_wait(vmaf, before) != VMAFGPU_OK)
             return 0;
         if (!draw(e, i, 0, pair[0]) || !draw(e, i, 1, pair[1])) {
@@ -109,9 +110,9 @@ static int run(engine *e, const char *kernels, const char *driver) {
     config.height = HEIGHT;
     config.chroma = VMAFGPU_CHROMA_400;
     config.backend = e->gpu.is_hip ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
-    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE; /* of all frames, so no pinned memory is needed */
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE; /* the same for all frames, so no pinned memory is needed */
     config.gpu.cuda_context = e->gpu.context;        /* NULL with HIP */
-    config.gpu.batch = 1; /* larger batches, the default, are faster but need as many pairs of frames */
+    config.gpu.batch = 1; /* larger batches (the default) are faster, but need more pairs of frames */
     config.gpu.kernels_path = kernels;
     config.gpu.driver_path = driver;
     /* draw() waits until its copy is finished. With config.gpu.stream = e->gpu.stream the GPU would wait instead. */

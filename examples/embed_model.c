@@ -1,12 +1,13 @@
-/* Converts model files of libvmaf (JSON) into a C header of constant arrays, so that a program can contain its models.
+/* Converts libvmaf model files (JSON) into a C header with constant arrays, so that a program can contain its models.
  *
  *     embed_model --private my_model.json > my_model.h
  *
  * The comment at the top of the header explains how to use the model; `embed_model --help` lists the options. Without
- * --private the output is a table of built-in models, such as models/model_embed.h.
+ * --private, the output is a table of built-in models, such as models/model_embed.h.
  *
- * Equal data is written once. Support vectors that are used by the same set of models form a section of the table.
- * Each section and each array is enclosed in #if: the compiler omits it if all models that use it are left out. */
+ * Identical data is written only once. Support vectors that are used by the same set of models form a section of the
+ * table. Each section and each array is enclosed in #if: the compiler omits it if all models that use it are
+ * left out. */
 
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_NO_MODELS
@@ -22,7 +23,7 @@
 
 #define MAX_MODELS  32 /* a set of models is a 32-bit word */
 #define LINE_WIDTH  118
-#define NAME_LENGTH 60 /* of an identifier; in C99 the first 63 characters are significant */
+#define NAME_LENGTH 60 /* maximum length of an identifier; in C99, at least 63 characters are significant */
 
 static const char usage[] =
     "usage: embed_model [options] [--name NAME] MODEL.json ... > model_embed.h\n"
@@ -116,7 +117,7 @@ static void print_double(text *t, double value) {
         if (strtod(number, NULL) == value)
             break;
     }
-    if (strcmp(number, "-0") == 0) /* in C an integer constant, which has no negative zero */
+    if (strcmp(number, "-0") == 0) /* in C, -0 would be an integer constant, and integers have no negative zero */
         strcpy(number, "-0.0");
     append(t, number, strlen(number));
 }
@@ -187,7 +188,7 @@ typedef struct section {
     uint32_t users;
 } section;
 
-/* An array of the header; `items` is the text between its braces. */
+/* An array in the header; `items` is the text between its braces. */
 typedef struct array {
     const char *type, *kind;
     text items;
@@ -246,7 +247,7 @@ static char *join_words(const char *name) {
 }
 
 /* Returns an identifier whose last word is "model", so that it is neither a keyword nor a name of the C library. The
- * prefix "m_" avoids names of vmafgpu.h and a leading digit. */
+ * prefix "m_" avoids conflicts with names in vmafgpu.h, and a leading digit. */
 static char *make_identifier(const char *words) {
     size_t length = strlen(words);
     char *identifier = (char *)grow(NULL, length + sizeof "m__model", 1);
@@ -281,7 +282,7 @@ static int compare_sections(const void *a, const void *b) {
     if (first->width != second->width)
         return first->width < second->width ? -1 : 1;
     if (x != y)
-        return x < y ? -1 : 1; /* so the first section of a model is its own, usually the largest */
+        return x < y ? -1 : 1; /* sections of a single model, which are usually the largest, come first */
     return first->users < second->users ? -1 : first->users > second->users;
 }
 
@@ -500,7 +501,7 @@ static void print_svm(embedding *e, text *out, const vmafgpu_svm *svm, int model
     print_double(out, svm->chroma_correction);
 }
 
-/* Prints the SVMs of all models, and collects the arrays that they use. The header contains the arrays first. */
+/* Prints the SVMs of all models, and collects the arrays that they use. In the header, the arrays come first. */
 static void print_models(embedding *e, text *out) {
     int m, i;
 
@@ -628,7 +629,7 @@ static void upper_case(char *at) {
             *at = (char)(*at - 'a' + 'A');
 }
 
-/* Prints a name inside a comment. Characters that could end the comment become _. */
+/* Prints a name inside a comment. Characters that could end the comment are replaced by _. */
 static void print_plain(text *t, const char *name) {
     for (; *name != '\0'; name++)
         append(t, is_plain(*name) || strchr("._- ", *name) != NULL ? name : "_", 1);
@@ -680,7 +681,7 @@ static void write_out(const embedding *e, const text *out) {
         die(name, "cannot be written");
 }
 
-/* Returns whether VMAFGPU_NO_ with this name is a macro that leaves out something other than a model. */
+/* Whether VMAFGPU_NO_ followed by this name is a macro that leaves out something other than a model. */
 static int is_switch(const char *name) {
     static const char *const switches[] = { "ADM",  "CAMBI", "CIEDE",  "EDITS",   "FLOAT", "GPU",
                                             "HVS",  "JSON",  "MODELS", "MOTION",  "PSNR",  "RGB",
@@ -693,7 +694,7 @@ static int is_switch(const char *name) {
     return strncmp(name, "GFX", 3) == 0 || strncmp(name, "SM_", 3) == 0;
 }
 
-/* Sets the identifiers: with --private the names of the variables, otherwise the endings of the macros
+/* Sets the identifiers: with --private the names of the variables, otherwise the suffixes of the macros
  * VMAFGPU_NO_... */
 static void name_models(embedding *e) {
     int m, i;

@@ -1,5 +1,5 @@
-/* Shows how an encoder finds the cheapest setting that reaches a target score. It codes each frame with one setting
- * after the other, starting with the cheapest, and scores each result with vmafgpu_score_pair(). That function
+/* Shows how an encoder finds the cheapest setting that reaches a target score. The program codes each frame with one
+ * setting after another, starting with the cheapest, and scores each result with vmafgpu_score_pair(). That function
  * allocates nothing and does not change the state of the context, so one context serves the whole search.
  *
  *     encoder_loop [TARGET]      the score to reach, by default 90
@@ -23,7 +23,7 @@
 
 enum { WIDTH = 320, HEIGHT = 180, FRAMES = 3 };
 
-/* Draws edges and ramps that move from frame to frame, and grain. */
+/* Draws grain, and edges and ramps that move from frame to frame. */
 static void draw(unsigned char *luma, int frame) {
     unsigned noise = 1;
     for (int y = 0; y < HEIGHT; y++) {

@@ -1,7 +1,7 @@
 /* Shows rate-distortion optimisation that maximises VMAF. A small block coder (8x8 DCT, one of eight quantisers per
- * block) first codes a picture with the smallest squared error that is possible within a budget of bits. Then it moves
- * bits between blocks: vmafgpu_edit_try() returns how much each coding of a block changes VMAF, and
- * vmafgpu_edit_commit() applies the best choice.
+ * block) first codes a picture with the smallest squared error that is possible within a bit budget. Then it moves bits
+ * between blocks: vmafgpu_edit_try() returns how much each coding of a block changes VMAF, and vmafgpu_edit_commit()
+ * applies the best choice.
  *
  *     encoder_rdo [BITS_PER_PIXEL]      the budget, by default 0.5
  *
@@ -30,7 +30,7 @@ enum {
 
 typedef struct coding {
     unsigned char samples[BLOCK * BLOCK];
-    double bits, error, change; /* size, squared error, change of VMAF if the block is coded in this way */
+    double bits, error, change; /* size in bits, squared error, change in VMAF if the block is coded in this way */
 } coding;
 
 static unsigned char source[WIDTH * HEIGHT], coded[WIDTH * HEIGHT];
@@ -77,8 +77,8 @@ static void transform(const double *in, int inverse, double *out) {
     }
 }
 
-/* Codes a block with quantiser q. The size is an estimate: a nonzero coefficient costs at least 3 bits, a larger one
- * costs more. */
+/* Codes a block with quantiser q. The size is an estimate: each nonzero coefficient costs at least 3 bits, and larger
+ * ones cost more. */
 static void encode(int block, int q, coding *out) {
     static const double steps[CODINGS] = { 6, 9, 13, 19, 28, 42, 63, 95 };
     const unsigned char *from = source + block / ACROSS * BLOCK * WIDTH + block % ACROSS * BLOCK;
@@ -122,8 +122,8 @@ static vmafgpu_edit edit_of(int block, int q) {
 
 /* ---- the choice of codings ---- */
 
-/* Chooses for each block of a list the coding whose gain, minus the price of its bits, is highest. Returns the sum of
- * bits. */
+/* Chooses, for each block in a list, the coding for which the gain minus the price of its bits is highest. Returns the
+ * total number of bits. */
 static double choose(const int *blocks, int count, double price, int by_vmaf, int *choice) {
     double bits = 0;
     for (int i = 0; i < count; i++) {
@@ -139,8 +139,8 @@ static double choose(const int *blocks, int count, double price, int by_vmaf, in
     return bits;
 }
 
-/* Chooses codings within a budget of bits and applies them: finds the lowest price per bit at which the codings stay
- * within the budget. */
+/* Chooses codings within a bit budget and applies them: finds the lowest price per bit at which the codings stay within
+ * the budget. */
 static void spend(const int *blocks, int count, double budget, int by_vmaf) {
     static int choice[BLOCKS];
     double low = 0, high = by_vmaf ? 1 : 1e6;

@@ -1,13 +1,13 @@
 /* Shows the score of each frame while an engine renders, for example in an overlay on the screen. No call in the loop
- * waits or allocates. If the GPU is busy, the program skips a pair, and the scores of the other pairs stay exact. Each
- * score comes with a map of the blocks in which the score is lost.
+ * waits or allocates. If the GPU is busy, the program skips a pair; the scores of the other pairs remain exact. Each
+ * score comes with a map of how much each block lowers the score.
  *
- *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     by default cuda, with the kernels beside the program
+ *     engine_overlay [cuda | hip | cpu [KERNELS [DRIVER]]]     default: cuda, and the kernel file next to the program
  *
  * The file compiles as C and as C++. Copy the section `overlay` into your engine. The engine below is a stand-in: it
  * draws and encodes a short film before the loop, and then copies pictures to the GPU as fast as possible. Engines with
- * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU a push scores the pair before it
- * returns, so an engine without a GPU must score on another thread. Output with `cpu`:
+ * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU, a push scores the pair before
+ * it returns, so an engine without a GPU must score on a separate thread. Output with `cpu`:
  *
  *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80
  *         frame 1: VMAF 64.654, largest loss 2.015 at 224, 96
@@ -33,11 +33,11 @@ typedef struct overlay {
     int left_out;                        /* number of frames that are not scored */
     int shown;                           /* frame whose score is on the screen */
     double score;                        /* score on the screen */
-    float maps[2 * RING][DOWN * ACROSS]; /* of pairs on the screen and of pairs in flight */
+    float maps[2 * RING][DOWN * ACROSS]; /* maps of pairs in flight and of pairs on the screen */
 } overlay;
 
-/* Returns the pair of frames into which the engine can draw and decode, or -1 if all pairs are being scored. In that
- * case the engine does not score this frame. After its push, a pair must not be overwritten until
+/* Returns the index of the pair of frames into which the engine can draw and decode, or -1 if all pairs are being
+ * scored. In that case the engine does not score this frame. After its push, a pair must not be overwritten until
  * vmafgpu_reusable_count() counts it. */
 static int overlay_slot(overlay *o) {
     if (o->pushed - vmafgpu_reusable_count(o->vmaf) >= RING) {
@@ -101,7 +101,7 @@ typedef struct engine {
     device gpu;
     int is_cpu;
     uint64_t frames[RING][2]; /* reference and distorted, in device memory */
-    void *film;               /* in pinned memory; with `cpu` from malloc() */
+    void *film;               /* in pinned memory or, with `cpu`, in memory from malloc() */
     int drawn;
 } engine;
 
@@ -151,8 +151,8 @@ static void engine_close(engine *e) {
     device_close(&e->gpu);
 }
 
-/* Simulates drawing, encoding and decoding: queues copies on the stream, which may not be finished when the function
- * returns. */
+/* Simulates drawing, encoding and decoding: queues copies on the stream. The copies may not be finished when the
+ * function returns. */
 static int engine_draw(engine *e, int frame, int slot, vmafgpu_frame pair[2]) {
     const size_t size = (size_t)WIDTH * HEIGHT;
     memset(pair, 0, 2 * sizeof *pair);
@@ -210,7 +210,7 @@ static int run(engine *e, const char *kernels, const char *driver) {
             ok = engine_draw(e, e->drawn, slot, pair) && overlay_push(&o, e->drawn, &pair[0], &pair[1]);
         ok = ok && overlay_update(&o, scores);
     }
-    /* After the last frame the program can wait. */
+    /* After the last frame, the program can wait. */
     ok = ok && vmafgpu_flush(o.vmaf) == VMAFGPU_OK && overlay_update(&o, scores);
     if (!ok)
         fprintf(stderr, "engine_overlay: %s\n", vmafgpu_last_error(o.vmaf));

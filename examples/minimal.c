@@ -1,4 +1,4 @@
-/* The shortest complete program. It reads two raw video files (planar 4:2:0, 8 bits), and prints the VMAF score of each
+/* The shortest complete program. It reads two raw video files (planar 4:2:0, 8 bits) and prints the VMAF score of each
  * frame and the mean.
  *
  *     minimal WIDTH HEIGHT reference.yuv distorted.yuv

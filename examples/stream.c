@@ -1,5 +1,5 @@
 /* Scores a live stream. Pairs of frames arrive one by one, and a callback receives each score as soon as it is known.
- * With config.discard_scores the memory in use does not grow with the stream; pooled values still cover all frames.
+ * With config.discard_scores, the memory in use does not grow with the stream; pooled values still cover all frames.
  *
  *     stream                              scores 50 frames that the program draws
  *     ffmpeg -v error -nostdin -i REF -i DIST -filter_complex \

@@ -4,7 +4,7 @@
  *
  *     tune_vmaf [WIDTH HEIGHT]      size of the halved picture, by default 960 540
  *
- * The program computes the scores in both ways and compares them. Output, with the CPU times:
+ * The program computes the scores both ways and compares them. Output, with the CPU times:
  *
  *         510 blocks, weights 1.000 to 6.800: 0.067 s with edits, 1.603 s with whole pictures, 0 of the scores differ
  */
@@ -68,8 +68,8 @@ static vmafgpu_edit block_of(const unsigned char *samples, int width, int height
     return edit;
 }
 
-/* Returns the weight of a block by the formula of libaom: it maps the squared error per lost point of VMAF to
- * 0.8..6.8. */
+/* Returns the weight of a block according to the formula of libaom, which maps the squared error per VMAF point lost to
+ * the range 0.8..6.8. */
 static double weight_of(const unsigned char *source, const vmafgpu_edit *e, int width, double score) {
     const unsigned char *blurred = (const unsigned char *)e->data;
     double error = 0;

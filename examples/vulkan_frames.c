@@ -1,24 +1,24 @@
-/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. It imports Vulkan
- * memory and timeline semaphores into CUDA. A compute shader draws a moving picture and a bad encode of it; the program
- * prints each score when it is ready.
+/* Scores the images of a Vulkan engine in place, on the same NVIDIA GPU, while the engine renders. The program imports
+ * Vulkan memory and timeline semaphores into CUDA. A compute shader draws a moving picture and a bad encode of it; each
+ * score is printed as soon as it is ready.
  *
  *     vulkan_frames [OPTIONS]
  *
  * Two timelines synchronise the APIs. Vulkan signals `drawn`, and the CUDA stream waits for it. CUDA signals `scored`,
- * and Vulkan waits for that signal before it draws over the pair. The CPU never waits; if the GPU is busy, the program
+ * and Vulkan waits for that signal before it overwrites the pair. The CPU never waits; if the GPU is busy, the program
  * skips the pair. If the Vulkan driver cannot export timelines (Mesa's lavapipe), the CPU waits instead.
  *
  * Frames:
  *   --way surface      passes images, which CUDA reads in place as surfaces (default)
  *   --way plane        passes images that contain only luma, like those of an NV12 encoder
- *   --way rgba, luma   copies the same images to linear buffers, for drivers that cannot import images
+ *   --way rgba, luma   copies the images to linear buffers, for drivers that cannot import images
  *   --size WxH         size of the frames, default 1280x720
  *   --frames N         number of frames, default 120
  *   --rate HZ          frames per second, default 60; 0: no limit
  *   --ring N           pairs of frames in use, 1..8, default 3
- *   --load N           makes the GPU render N more rounds of work per pixel while it scores a pair, default 0
- *   --map SIZE         writes a map of each pair to a Vulkan buffer: the score lost in each block of SIZE samples. The
- *                      map is complete when `scored` is signalled
+ *   --load N           makes the GPU render N extra rounds of work per pixel while it scores a pair, default 0
+ *   --map SIZE         writes a map of each pair to a Vulkan buffer: the score lost in each block of SIZE x SIZE
+ *                      samples. The map is complete when `scored` is signalled
  * Checks:
  *   --check            reads all frames back and scores them on the CPU; the results must be bit-identical
  *   --no-wait          omits the wait for `drawn`, a deliberate error; --check detects it if the GPU is late, for
@@ -26,7 +26,7 @@
  *   --validate         enables the Khronos validation layer
  * Other:
  *   --quiet            prints only the summary
- *   --kernels FILE     kernel file, default: beside the program
+ *   --kernels FILE     kernel file, default: next to the program
  *   --driver LIBRARY   CUDA driver, default libcuda.so.1 or nvcuda.dll
  *
  * Output with --quiet --rate 0 --size 320x180 --frames 8 --check, with lavapipe and the simulated GPU of the tests:
@@ -35,7 +35,7 @@
  *         drawn to scored, ms: 50 %: 114.051, 90 %: 331.823, 99 %: 333.331, 99.9 %: 333.331, 100 %: 333.331
  *         8 of 8 scores equal those of the CPU
  *
- * The CPU measures `drawn to scored`. On a GPU with timelines the program also prints percentiles of the GPU time per
+ * The CPU measures `drawn to scored`. On a GPU with timelines, the program also prints percentiles of the GPU time per
  * pair. The program opens the first CUDA device, finds the Vulkan device with the same UUID, and needs no window. Only
  * the Vulkan headers are needed to build it (Debian: libvulkan-dev). The program has not been tested on Windows. HIP on
  * Linux has no external semaphores: with AMD GPUs an engine could import linear buffers with hipImportExternalMemory()
@@ -259,7 +259,7 @@ typedef struct resource {
     VkBuffer buffer;
     VkDeviceMemory memory;
     VkDescriptorSet set; /* images only */
-    void *mapped;        /* address on the host, buffers for the host only */
+    void *mapped;        /* host address; only for buffers in host memory */
     void *imported, *mipmaps;
     uint64_t address; /* CUdeviceptr or CUsurfObject */
 } resource;
@@ -290,10 +290,10 @@ typedef struct engine {
     VkPipeline pipeline;
     VkDescriptorPool sets;
     VkSemaphore drawn, scored;
-    VkSemaphore seen, rendered; /* read by the CPU: `seen` equals `drawn`; `rendered` counts finished loads */
+    VkSemaphore seen, rendered; /* the CPU reads both: `seen` equals `drawn`, `rendered` counts finished loads */
     void *cuda_drawn, *cuda_scored;
     int has_timelines;
-    void *context, *in, *out; /* of CUDA: `in` is the stream that makes frames ready, `out` signals `scored` */
+    void *context, *in, *out; /* CUDA handles: `in` is the stream that makes frames ready, `out` signals `scored` */
     int is_current, has_context;
     slot slots[MOST_RING];
     resource scene;  /* target of the rendering with --load */
@@ -303,7 +303,7 @@ typedef struct engine {
     double *drawn_at, *took; /* time when a frame was drawn, and seconds from then until its pair is scored */
     double *gpu_took;        /* seconds that the GPU needs for each pair */
     void *events[2 * MOST_RING][2];
-    double busy; /* total seconds of the load */
+    double busy; /* total time that the load took, in seconds */
     int rendered_to;
     int *frame_of;  /* frame number of each pair */
     double *scores; /* score of each pair */
@@ -394,7 +394,7 @@ static int open_cuda(engine *e, unsigned char uuid[16]) {
            CU_OK(cuStreamCreate(&e->out, 1));
 }
 
-/* Chooses the device with that UUID. If there is none, as with the simulated GPU of the tests, it chooses a Vulkan
+/* Chooses the device with this UUID. If there is none, as with the simulated GPU of the tests, it chooses a Vulkan
  * device that runs on the CPU and thus uses host memory. */
 static int choose_device(engine *e, const unsigned char uuid[16]) {
     VkPhysicalDevice all[16];
@@ -595,7 +595,7 @@ static int allocate_memory(engine *e, resource *r, int is_shared, VkMemoryProper
                           : vkBindBufferMemory(e->device, r->buffer, r->memory, 0));
 }
 
-/* Imports the memory into CUDA. On success CUDA owns the file descriptor; on failure the program must close it. A
+/* Imports the memory into CUDA. On success, CUDA owns the file descriptor; on failure, the program must close it. A
  * Windows handle must always be closed. */
 static int import_memory(engine *e, resource *r, VkDeviceSize size, int is_dedicated) {
     VkResult result_;
@@ -690,7 +690,7 @@ static int make_image(engine *e, resource *r, int is_shared) {
            CU_OK(cuSurfObjectCreate(&r->address, &array));
 }
 
-/* Creates a buffer: if it is shared, in device memory that CUDA imports, otherwise in memory that the host maps. */
+/* Creates a buffer. A shared buffer is in device memory and is imported into CUDA; any other is mapped on the host. */
 static int make_buffer(engine *e, resource *r, VkDeviceSize bytes, int is_shared) {
     const VkExternalMemoryBufferCreateInfo external = { VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
                                                         MEMORY_HANDLE };
@@ -840,7 +840,7 @@ static void record_picture(const engine *e, VkCommandBuffer c, const resource *r
     vkCmdDispatch(c, ((uint32_t)e->o.width + 15) / 16, ((uint32_t)e->o.height + 15) / 16, 1);
 }
 
-/* Records the commands that draw a pair, and the load after it. */
+/* Records the commands that draw a pair, and after them the commands of the load. */
 static int record(engine *e, slot *s, int frame) {
     VkBufferImageCopy copy;
     VkResult result_;
@@ -1010,7 +1010,7 @@ static int check(engine *e) {
     vmafgpu *cpu = NULL;
     const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
     float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
-    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* pair whose map is still in the slot */
+    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* pair whose map each slot contains */
     config.backend = VMAFGPU_BACKEND_CPU;
     if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
         fail("%s", maps ? vmafgpu_last_error(cpu) : "out of memory");

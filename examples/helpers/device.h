@@ -1,6 +1,6 @@
 /* Opens a GPU and creates a stream on it, for the examples. The driver (CUDA) or the runtime (HIP) is loaded at run
- * time, so that the examples compile on machines without either. Your program uses cuda.h or hip_runtime.h instead of
- * this file. */
+ * time, so that the examples compile on machines without either. Your program would use cuda.h or hip_runtime.h instead
+ * of this file. */
 #ifndef DEVICE_H
 #define DEVICE_H
 

@@ -2,17 +2,17 @@
  * (ffmpeg, GStreamer, VapourSynth, encoders) can use it without being rebuilt. They compute the same values and write
  * the same reports, byte for byte.
  *
- * `make libvmaf` builds build/libvmaf.so.3 and build/libvmaf.a, with mingw build/libvmaf.dll.
+ * `make libvmaf` builds build/libvmaf.so.3 and build/libvmaf.a or, with MinGW, build/libvmaf.dll.
  *
  * Environment variables:
  *   VMAFGPU_BACKEND   auto, cpu, cuda or hip. By default the CPU is used, or an NVIDIA GPU if the program has imported
  *                     a CUDA state
  *   VMAFGPU_THREADS   number of threads; overrides the number that the program requests
- * Backend and threads are logged at VMAF_LOG_LEVEL_INFO. The kernel files for GPUs must be in the folder of the library
- * or in ../lib/vmafgpu.
+ * The backend and the number of threads are logged at VMAF_LOG_LEVEL_INFO. The kernel files for GPUs must be in the
+ * folder of the library or in ../lib/vmafgpu.
  *
  * Differences from libvmaf 3.2.0:
- *   - Scores of earlier frames are available while pictures are still being read. This includes motion and the models.
+ *   - Scores of earlier frames, including motion and model scores, are available while pictures are still being read.
  *   - The score of a collection can be requested more than once.
  *   - Features are also found by their names in reports ("integer_adm2").
  *   - With motion, speed_temporal or n_subsample, the indices of pictures must be 0, 1, 2 and so on. In libvmaf,
@@ -20,7 +20,7 @@
  *   - With n_subsample, only the frames in the report have feature values.
  *   - One picture cannot be both the reference and the distorted picture: vmaf_read_pictures() returns -EINVAL and does
  *     not take ownership of the pictures.
- *   - In reports, characters of a name that the format does not allow are escaped. In XML, a space in the name of an
+ *   - In reports, characters that the format does not allow in a name are escaped. In XML, a space in the name of an
  *     attribute becomes _x0020_.
  *   - Samples that exceed the bit depth are refused, and so are pictures smaller than 16x16.
  *   - cambi writes no heat maps.
@@ -249,8 +249,8 @@ static int open_driver(driver *d) {
 #undef DRIVER_FIND
 }
 
-/* The API has no function that frees the state. Contexts and pools of pictures hold references to the state, and it is
- * freed with the last reference. */
+/* The API has no function that frees the state. Contexts and pools of pictures hold references to the state, which is
+ * freed with the last of them. */
 struct VmafCudaState {
     int count;
     driver driver;
@@ -507,7 +507,7 @@ static pool *make_pool(vmafgpu_memory memory, VmafCudaState *cuda, size_t limit,
 struct VmafModel {
     char *name, *options;
     uint64_t flags;
-    vmafgpu_model model;  /* the model alone or with its collection; both refer to the same parsed file */
+    vmafgpu_model model;  /* one model, or all models of a collection; several VmafModels can share a parsed file */
     pthread_mutex_t lock; /* protects `predictor`, which several contexts can use */
     vmafgpu *predictor;
 };
@@ -659,7 +659,7 @@ static int overload(VmafModel *m, const char *feature, const VmafFeatureDictiona
     pthread_mutex_lock(&m->lock);
     free(m->options);
     m->options = text;
-    vmafgpu_close(m->predictor); /* options can change its columns */
+    vmafgpu_close(m->predictor); /* options can change the columns of the predictor */
     m->predictor = NULL;
     pthread_mutex_unlock(&m->lock);
     return 0;
@@ -850,7 +850,7 @@ struct VmafContext {
     enum VmafPixelFormat format;
     unsigned *index; /* index of each pushed pair, unless `is_ordered` */
     size_t index_room;
-    int64_t pushed, *known; /* number of pushed pairs; for each column, the first pair that is not on the board */
+    int64_t pushed, *known; /* number of pushed pairs; for each column, its first pair that is not on the board */
     clock_t begin, end;
 
     int64_t waited_for; /* value of `pushed` when a call last waited for a GPU */
@@ -872,7 +872,7 @@ static uint64_t step_of(const VmafContext *c) {
     return c->config.n_subsample > 1 ? c->config.n_subsample : 1;
 }
 
-/* Returns the first index from `first` on that n_subsample does not skip. */
+/* Returns the first index at or after `first` that n_subsample does not skip. */
 static uint64_t first_of(const VmafContext *c, uint64_t first) {
     return (first + step_of(c) - 1) / step_of(c) * step_of(c);
 }
@@ -961,7 +961,7 @@ static void fill_request(request *r, const VmafContext *c) {
         static const char *const names[MOST_MODELS] = { "0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                         "8", "9", "10", "11", "12", "13", "14", "15" };
         r->models[i].model = &c->models[i].model;
-        r->models[i].name = names[i]; /* names must differ; with model_features_only no column has them */
+        r->models[i].name = names[i]; /* names must be unique; with model_features_only, no column uses them */
         r->models[i].options = c->models[i].options;
     }
     for (int i = 0; i < c->feature_count; i++) {
@@ -1134,7 +1134,8 @@ static void on_reusable(void *user, int64_t pairs) {
     }
 }
 
-/* Opens the engine for pictures in this kind of memory. All pictures of a context must be in the same kind. */
+/* Opens the engine for pictures in this kind of memory. All pictures of a context must be in memory of the same
+ * kind. */
 static int open_engine(VmafContext *c, vmafgpu_memory memory) {
     static const vmafgpu_chroma chromas[] = { VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_420, VMAFGPU_CHROMA_422,
                                               VMAFGPU_CHROMA_444, VMAFGPU_CHROMA_400 };
@@ -1193,7 +1194,7 @@ static int open_engine(VmafContext *c, vmafgpu_memory memory) {
     return 0;
 }
 
-/* Replaces a picture in device memory by a copy in host memory. */
+/* Replaces a picture in device memory with a copy in host memory. */
 static int copy_to_host(VmafContext *c, VmafPicture *picture) {
     VmafPicture copy;
     VmafRef *ref = picture->ref;
@@ -1227,7 +1228,7 @@ static int copy_to_host(VmafContext *c, VmafPicture *picture) {
     return 0;
 }
 
-/* Pushes a pair. On success the engine owns its pictures, on failure the caller does. */
+/* Pushes a pair. On success, the engine owns the pictures of the pair; on failure, the caller does. */
 static int push_pair(VmafContext *c, pair *p) {
     vmafgpu_frame frames[2];
     memset(frames, 0, sizeof frames);
@@ -1331,8 +1332,8 @@ static void wait_for_worker(VmafContext *c) {
 
 /* ---- pairs ---- */
 
-/* Sorts the columns of the engine into the order of libvmaf, which depends on the number of pairs. The other columns of
- * the board, which are imported, keep their places. */
+/* Sorts the columns of the engine into the order that libvmaf uses, which depends on the number of pairs. The other
+ * columns of the board, which are imported, keep their places. */
 static int order_board(VmafContext *c) {
     int count = vmafgpu_column_count(c->engine);
     column *before = (column *)malloc(((size_t)count + 1) * sizeof *before), **places = NULL;
@@ -1340,7 +1341,7 @@ static int order_board(VmafContext *c) {
     int ok = places != NULL;
     for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
-        ok = places[i] != NULL; /* NULL if memory was short when the column was needed first */
+        ok = places[i] != NULL; /* NULL if memory was short when the column was first needed */
         if (ok)
             before[i] = *places[i];
     }
@@ -1524,8 +1525,8 @@ static int open_predictor(VmafModel *m) {
 }
 
 /* Applies the model to the values on the board and writes its outputs to the board, starting with output `first`. If a
- * value that the model needs is missing, the score is NaN. Then the function fails and sets `missing` to the name of
- * the feature. */
+ * value that the model needs is missing, the score is NaN. In that case the function fails and sets `missing` to the
+ * name of the feature. */
 static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int first, const char **missing) {
     vmafgpu_score score;
     int err = open_predictor(m);
@@ -1594,8 +1595,8 @@ static char *output_name(const VmafModel *m, int output) {
     return name;
 }
 
-/* Pools the values that n_subsample does not skip. If it skips `first`, the minimum and maximum start from 0, as in
- * libvmaf. */
+/* Pools the values at the indices that n_subsample does not skip. If it skips `first`, the minimum and the maximum
+ * start from 0, as in libvmaf. */
 static int pool_at(VmafContext *c, const char *name, enum VmafPoolingMethod method, double *score, unsigned first,
                    unsigned last) {
     double least = 0, most = 0, sum = 0, inverse = 0, s;
@@ -1724,8 +1725,8 @@ static int reported_value(void *user, int64_t frame, int i, double *value) {
     return f != NULL;
 }
 
-/* Returns the first index from `frame` on that is on a page of some column, so that a report skips large gaps without
- * checking each index. */
+/* Returns the first index at or after `frame` that lies on a page of any column, so that a report skips large gaps
+ * without checking each index. */
 static int64_t reported_next(void *user, int64_t frame) {
     VmafContext *c = (VmafContext *)user;
     uint64_t next = INT64_MAX;

@@ -1,9 +1,8 @@
-/* Declares the binary interface of libvmaf 3.2.0, which examples/libvmaf/libvmaf.c of vmafgpu
- * implements.
+/* Declares the binary interface of libvmaf 3.2.0, which examples/libvmaf/libvmaf.c implements on top of vmafgpu.
  *
- * Names, constants and struct layouts equal those of the headers of libvmaf, so that programs compiled with those
- * headers run unchanged. The comment at the top of libvmaf.c lists the differences in behaviour. Functions return 0 on
- * success and a negative errno on failure.
+ * Names, constants and struct layouts match the headers of libvmaf, so that programs compiled with those headers run
+ * unchanged. The comment at the top of libvmaf.c lists the differences in behaviour. Functions return 0 on success and
+ * a negative errno on failure.
  */
 #ifndef LIBVMAF_LIBVMAF_H
 #define LIBVMAF_LIBVMAF_H

@@ -1,4 +1,4 @@
-/* Defines the version of the libvmaf interface in libvmaf.h, for programs that compare it with #if. */
+/* Defines the version of the libvmaf interface in libvmaf.h, for programs that test it with #if. */
 #ifndef LIBVMAF_VERSION_H
 #define LIBVMAF_VERSION_H
 

@@ -109,7 +109,7 @@ typedef struct align_problem {
     int first, offsets;  /* the smallest offset and the number of offsets */
     uint32_t *distances; /* [distorted frame][offset]; ALIGN_NONE if the reference has no such frame */
     uint32_t *least;     /* smallest distance of each distorted frame */
-    uint32_t unmatched;  /* cost of a frame without counterpart, which can occur at both ends */
+    uint32_t unmatched;  /* cost of a frame without a counterpart; such frames can occur at both ends */
 } align_problem;
 
 #define ALIGN_NONE 0xffffffffu
@@ -167,8 +167,8 @@ static void align_moments(const align_signature *s, int64_t count, double *mean,
     *deviation = cells > 0 ? sqrt(squares / cells - *mean * *mean > 0 ? squares / cells - *mean * *mean : 0) : 0;
 }
 
-/* Returns the signatures of the distorted video with the mean and deviation of the reference, to compensate for a
- * different range or contrast. The caller frees them. Returns NULL if memory is short. */
+/* Returns the signatures of the distorted video, adjusted to the mean and deviation of the reference. This compensates
+ * for a different range or contrast. The caller frees the list. Returns NULL if memory is short. */
 static align_signature *align_equalise(const align_problem *p) {
     double mean[2], deviation[2];
     align_signature *out = (align_signature *)malloc(sizeof *out * (size_t)(p->distorted_count + 1));
@@ -185,7 +185,7 @@ static align_signature *align_equalise(const align_problem *p) {
     return out;
 }
 
-/* Computes the distances, with equalised signatures if these halve the median. Returns 0 if memory is short. */
+/* Computes the distances. Uses equalised signatures if they halve the median. Returns 0 if memory is short. */
 static int align_measure_best(align_problem *p) {
     align_measure(p, p->distorted);
     uint32_t plain = align_median_least(p), better;
@@ -204,8 +204,8 @@ static int align_measure_best(align_problem *p) {
 
 /* ---- the path ---- */
 
-/* Returns the cost of a change of the offset before frame j: the larger of the smallest distances of frames j - 1 and
- * j. Noise alone does not justify a change: noise has components in many directions, and a change follows only one of
+/* Returns the cost of changing the offset before frame j: the larger of the smallest distances of frames j - 1 and j.
+ * Noise alone does not justify a change: noise has components in many directions, and a change follows only one of
  * them, so it gains less than this cost. */
 static int64_t align_change_cost(const align_problem *p, int64_t j) {
     uint32_t a = p->least[j], b = j > 0 ? p->least[j - 1] : a, most = a > b && a != ALIGN_NONE ? a : b;
@@ -218,14 +218,14 @@ static int64_t align_cost(const align_problem *p, int64_t j, int o) {
     return distance == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)distance;
 }
 
-/* Finds the cheapest path: the index of the offset of each frame. Returns 0 if memory is short. */
+/* Finds the cheapest path and stores the index of the offset of each frame in `path`. Returns 0 if memory is short. */
 static int align_path(const align_problem *p, int *path) {
     int offsets = p->offsets;
     int64_t frames = p->distorted_count;
     uint16_t *from = (uint16_t *)malloc(sizeof *from * (size_t)frames * (size_t)offsets);
     int64_t *cost = (int64_t *)malloc(sizeof *cost * 2 * (size_t)offsets), *next = cost + offsets;
     if (from && cost) {
-        for (int o = 0; o < offsets; o++) { /* among equal paths, prefer the one nearest to the middle */
+        for (int o = 0; o < offsets; o++) { /* among paths of equal cost, prefer the one nearest to the middle */
             int distance = o < offsets / 2 ? offsets / 2 - o : o - offsets / 2;
             cost[o] = align_cost(p, 0, o) * 4096 + distance;
         }
@@ -277,7 +277,7 @@ static int align_add(align_range **list, int *count, align_range range) {
     return 1;
 }
 
-/* Returns how much smaller the sum of distances of frames first to last is with offset `right` than with `wrong`.
+/* Compares two offsets for frames first to last: returns the sum of distances with `wrong` minus the sum with `right`.
  * Only frames that have a counterpart with both offsets are counted. *noise is the mean distance with `right`. */
 static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, int right, int wrong, int64_t *noise) {
     int64_t gain = 0, sum = 0, count = 0;
@@ -293,8 +293,8 @@ static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, i
     return gain;
 }
 
-/* Adds a range to `doubts` if another offset fits a stretch equally well. The gain of the right offset must be larger
- * than noise can cause. Returns 0 if memory is short. */
+/* Adds a stretch of frames to `doubts` if another offset fits it about as well, which means that noise alone could
+ * explain the gain of `offset`. Returns 0 if memory is short. */
 static int align_check_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
     int low = offset, high = offset;
     for (int o = 0; o < p->offsets; o++) {
@@ -312,13 +312,14 @@ static int align_check_stretch(const align_problem *p, alignment *a, int64_t fir
             high = o > high ? o : high;
         }
     }
-    /* at the first or last offset, an offset outside of the search range could fit better */
+    /* at the first or last offset, an offset outside the search range could fit better */
     int is_last = p->offsets > 1 && (offset == 0 || offset == p->offsets - 1);
     align_range range = { first, last, low + p->first, high + p->first };
     return (low == high && !is_last) || align_add(&a->doubts, &a->doubt_count, range);
 }
 
-/* Returns the range of frames in which a change of the offset that was found before frame `at` may have happened. */
+/* Returns the range of frames where the offset may really have changed. In the path, the offset changes before frame
+ * `at`. */
 static align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
     align_range range = { at, at, after - before, 0 };
     int64_t noise;
@@ -351,8 +352,8 @@ static int align_check_ends(const align_problem *p, alignment *a, const int *pat
                             align_check_end(p, a, path, last, last - 1, last + 1));
 }
 
-/* Adds each frame to `doubts` that fits a neighbour of its counterpart better. Such a frame may have been repeated or
- * dropped where the picture hardly moves. Returns 0 if memory is short. */
+/* Adds to `doubts` each frame that fits a neighbour of its counterpart better than the counterpart itself. Near such a
+ * frame, frames may have been repeated or dropped while the picture hardly moved. Returns 0 if memory is short. */
 static int align_check_frames(const align_problem *p, alignment *a, const int *path) {
     for (int64_t j = 0; j < p->distorted_count; j++) {
         uint32_t here = p->distances[j * p->offsets + path[j]];
@@ -449,7 +450,7 @@ int align_find(alignment *a, const align_signature *reference, int64_t reference
 
 /* ---- constant offsets ---- */
 
-/* Returns the mean squared difference of two signatures after removal of their means. */
+/* Returns the mean squared difference of two signatures after subtracting their means. */
 static double align_shape_distance(const align_signature *a, const align_signature *b) {
     int64_t sum = 0, squares = 0;
     for (int i = 0; i < ALIGN_CELLS; i++) {

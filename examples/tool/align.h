@@ -1,10 +1,10 @@
-/* align.h: finds the frame of the reference that each frame of a distorted video shows, by comparing the pictures.
+/* align.h: compares pictures to find out which frame of the reference each frame of a distorted video shows.
  *
  * The signature of a frame consists of the mean luma of each of 20 by 12 cells. The distance between two frames is the
  * mean squared difference of their signatures. A path assigns one frame of the reference to each distorted frame. The
  * offset of the path is constant, except where frames were dropped or repeated. Dynamic programming finds the path with
- * the smallest sum of distances and costs of changes. All arithmetic is integer arithmetic, except for one gain, which
- * is rounded. So every machine finds the same path.
+ * the smallest sum of distances and costs of offset changes. All arithmetic is integer arithmetic, except for one gain
+ * factor, whose result is rounded. So every machine finds the same path.
  *
  * Another offset may fit equally well if nothing moves or if the movement is periodic. The result lists the ranges of
  * frames where this is the case.
@@ -37,7 +37,7 @@ typedef struct align_picture {
     int shift; /* left shift that scales samples to 16 bits */
 } align_picture;
 
-/* Frames first to last of the distorted video. In `events`, `low` is the number of dropped frames, or minus the number
+/* A range of frames of the distorted video. In `events`, `low` is the number of dropped frames, or the negated number
  * of repeated frames. In `doubts`, `low` to `high` is the range of offsets that fit. */
 typedef struct align_range {
     int64_t first, last;
@@ -50,9 +50,9 @@ typedef struct alignment {
     int offset;          /* offset of the longest stretch: index of the reference minus index of the distorted frame */
     int64_t dropped;     /* number of reference frames that are missing between matched frames */
     int64_t repeated;    /* number of distorted frames that repeat the previous frame; their match is -1 */
-    align_range *events; /* drops and repeats, each with the range of frames where it may be */
+    align_range *events; /* drops and repeats, each with the range of frames where it may have occurred */
     int event_count;
-    align_range *doubts; /* ranges of frames where other offsets fit as well */
+    align_range *doubts; /* ranges of frames where other offsets fit equally well */
     int doubt_count;
     int unsure; /* the result is ambiguous, or no frames correspond */
 } alignment;
@@ -63,9 +63,9 @@ void align_sign(align_signature *out, const align_picture *p, int step);
 /* Returns the luma plane of a frame of `v`. */
 align_picture align_picture_of(const video *v, const vmafgpu_frame *frame);
 
-/* Returns the signatures of frames first, first + 1, ... of a video, at most `most`, and their number in *count. No
- * frame of the video may have been read before. The list ends at a read error; the tool reports the error later, when
- * it scores. The caller frees the list. Returns NULL if memory is short. */
+/* Returns the signatures of up to `most` frames of a video, starting at frame `first`, and stores their number in
+ * *count. Must be called before any frame has been read. The list ends at a read error; the tool reports the error
+ * later, when it scores the frame. The caller frees the list. Returns NULL if memory is short. */
 align_signature *align_sign_video(video *v, int64_t first, int64_t most, int step, int64_t *count);
 
 /* Like align_sign_video(), but reads only five rows of each cell from the file. */

@@ -26,7 +26,7 @@ int tool_arrange_options(session *all, const options *o) {
     return 1;
 }
 
-/* Converts times to frame numbers, which needs a y4m file with a frame rate. Returns 0 after an error message. */
+/* Converts times to frame numbers. This requires a y4m file with a frame rate. Returns 0 after an error message. */
 static int arrange_times(session *all, const options *o) {
     const video *r = &all->videos[0];
     if (!o->from.is_time && !o->to.is_time)
@@ -82,7 +82,7 @@ vmafgpu_frame tool_arrange_frame(session *all, int i, vmafgpu_frame frame) {
     return all->crop.is_given ? cut_picture(&all->crop, &all->videos[i], frame) : frame;
 }
 
-/* Warns about files of different lengths, unless the skipped frames or a limit make them equal. */
+/* Warns about files of different lengths, unless skipped frames or a limit make the lengths equal. */
 static void check_lengths(session *all) {
     const video *r = &all->videos[0];
     int64_t pairs = tool_pairs_behind(all, all->first);

@@ -1,5 +1,5 @@
 /* arrange.h: decides which frames and which parts of the pictures are compared (--from, --to, --crop, --scale), and
- * warns about videos that do not match. inspect.h checks the first frames, plan.h does --align. */
+ * warns about videos that do not match. inspect.h checks the first frames; plan.h implements --align. */
 #ifndef TOOL_ARRANGE_H
 #define TOOL_ARRANGE_H
 

@@ -108,7 +108,7 @@ static int check_files(options *o) {
     return 1;
 }
 
-/* With several distorted videos, all would write the same heat map files. */
+/* Refuses heat maps of several distorted videos, because they would be written to the same files. */
 static int check_heatmaps(const options *o) {
     return !tool_has_heatmaps(o) || o->distorted.count == 1 ||
            tool_fail("heatmaps_path of cambi requires a single distorted video");

@@ -34,8 +34,8 @@ static size_t put_decoder(char *out, size_t size, size_t used, const options *o,
     return shell_put_word(out, size, used, to);
 }
 
-/* Writes the command line of this run with decoders for the videos that need one. A single decoder writes to a pipe;
- * several use the process substitution of bash. */
+/* Writes the command line of this run with decoders for the videos that need one. A single decoder writes to a pipe.
+ * For several decoders, the command line uses process substitution, which bash supports. */
 static void put_with_decoders(char *out, size_t size, const options *o, const int *is_container, int count) {
     size_t used = 0;
     for (int i = 0; i <= o->distorted.count && count == 1; i++) {

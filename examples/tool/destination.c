@@ -112,7 +112,7 @@ static int is_writable(const char *path) {
 #endif
 }
 
-/* Copies owner and permissions of the file at `path` to the new file, as far as the system allows. */
+/* Copies the owner and the permissions of the file at `path` to the new file, as far as the system allows. */
 static void copy_permissions(FILE *out, const char *path) {
 #ifdef _WIN32
     (void)out;

@@ -1,7 +1,7 @@
 /* destination.h: writes a report to a file or to standard output.
  *
- * A report is written to a temporary file in the folder of its destination. The temporary file replaces an older report
- * only when it is complete. So the older report is not lost if the program is interrupted.
+ * A report is written to a temporary file in the folder of its destination. An older report is replaced only when the
+ * temporary file is complete, so that the older report is not lost if the program is interrupted.
  */
 #ifndef TOOL_DESTINATION_H
 #define TOOL_DESTINATION_H
@@ -15,7 +15,7 @@ typedef struct destination {
     char title[SHOWN_PATH];
     int is_stdout;
     file_id file, folder;
-    char *path;      /* path of the file to replace, with links resolved; NULL if it is not replaced, such as a FIFO */
+    char *path;      /* path of the file to replace, with links resolved; NULL if nothing is replaced, as with a FIFO */
     char *base;      /* the file name in `path` */
     char *temporary; /* path of the temporary file; NULL if it could not be created */
     FILE *out;       /* the temporary file, or the destination itself if `path` is NULL */

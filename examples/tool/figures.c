@@ -124,7 +124,7 @@ void tool_write_report(FILE *out, void *user) {
     r.columns = f->columns;
     while (reported_pooling(o, r.poolings))
         r.poolings++;
-    /* the context has aggregates of the pairs that it scored, so rows from a file have none */
+    /* aggregates cover the pairs that the context scored, so rows from a file have none */
     r.aggregates = f->context && !f->about ? vmafgpu_aggregate_count(f->context) : 0;
     r.step = f->about ? f->about->step : o->subsample > 1 ? o->subsample : 1;
     r.frames = f->rows * r.step;

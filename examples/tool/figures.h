@@ -13,7 +13,7 @@
 
 typedef struct figures {
     vmafgpu *context;       /* NULL if there are no columns */
-    const rows_file *about; /* the source of the scores instead of the context; NULL if it is the context */
+    const rows_file *about; /* the rows that the scores come from; NULL if they come from the context */
     const scores *table;
     const options *o;
     int width, height;

@@ -81,7 +81,7 @@ int tool_is_same_name(const char *a, const char *b) {
 #else
 static file_id identify_status(const struct stat *about) {
     file_id id = { FILE_PIPE, 0, 0 };
-    /* opening a folder fails later with the message of the system */
+    /* opening a folder fails later, with an error message from the system */
     id.kind = S_ISREG(about->st_mode)                              ? FILE_REGULAR
               : S_ISCHR(about->st_mode) || S_ISDIR(about->st_mode) ? FILE_DEVICE
                                                                    : FILE_PIPE;

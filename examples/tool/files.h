@@ -1,4 +1,4 @@
-/* files.h: identifies files, so that two paths of the same file can be recognised. */
+/* files.h: identifies files, so that the tool recognises two paths that lead to the same file. */
 #ifndef TOOL_FILES_H
 #define TOOL_FILES_H
 
@@ -29,18 +29,19 @@ file_id tool_identify(const char *path);
 /* Returns the identity of STANDARD_INPUT, STANDARD_OUTPUT or STANDARD_ERROR. */
 file_id tool_identify_standard(int number);
 
-/* Returns the absolute path of a file with its links resolved, and in *base its file name. The file need not exist. The
- * caller frees the path. Returns NULL and sets errno if no such file can exist. */
+/* Returns the absolute path of a file with links resolved, and makes *base point to the file name in this path. The
+ * file need not exist. The caller frees the path. Returns NULL and sets errno if no such file can exist. */
 char *tool_path_behind(const char *path, char **base);
 
 /* Whether the system treats two file names in the same folder as equal. */
 int tool_is_same_name(const char *a, const char *b);
 
-/* Whether two paths name the same file or pipe. Returns 0 for devices, because several can use one device. */
+/* Whether two identities belong to the same file or pipe. Returns 0 for devices, because several readers and writers
+ * can use one device. */
 int tool_is_same_file(const file_id *a, const file_id *b);
 
-/* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only the
- * end of a long path is shown. */
+/* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only the end of a long
+ * path is shown. */
 void tool_set_title(char title[SHOWN_PATH], const char *what, const char *path);
 
 /* Returns the file name of a path, or "standard input" for "-". */

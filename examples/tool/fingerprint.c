@@ -44,7 +44,7 @@ static void hash_number(xxh64 *h, int64_t number) {
     xxh64_add(h, bytes, sizeof bytes);
 }
 
-/* Adds the size of a video, and some blocks from all parts of the video, to the hash. */
+/* Adds the size of a video to the hash, and some blocks from all parts of the video. */
 static void hash_samples(xxh64 *h, const video *v, const char *path) {
     enum { BLOCKS = 64, BLOCK = 4096 };
     static unsigned char block[BLOCK];

@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-/* Computes size and hash of a file. Returns 0 if it is not a regular file or cannot be read. */
+/* Computes the size and the hash of a file. Returns 0 if it is not a regular file or cannot be read. */
 int tool_hash_file(const char *path, html_input *in);
 
-/* Returns a hash of everything that affects the scores. It ignores backend, GPUs and reports. */
+/* Returns a hash of everything that affects the scores. Backend, GPUs and reports do not affect the hash. */
 uint64_t tool_hash_run(const session *all, const options *o);
 
 /* Returns a hash of the modification times of the videos. */

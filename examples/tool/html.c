@@ -169,8 +169,8 @@ static void html_histogram(const html_page *p, const scores *s, int column) {
     fputs("]}", p->out);
 }
 
-/* Writes the mean of each second, or of each 25 rows if the frame rate is unknown. If that would be more than HTML_BARS
- * bars, each bar covers a longer time or ten times as many rows. */
+/* Writes the mean of each second, or of each 25 rows if the frame rate is unknown. If that would result in more than
+ * HTML_BARS bars, each bar covers a longer time, or 10, 100, ... times as many rows. */
 static void html_bars(const html_page *p, const scores *s, int column) {
     static const struct {
         const char *name;
@@ -202,7 +202,7 @@ static void html_bars(const html_page *p, const scores *s, int column) {
     free(bytes);
 }
 
-/* Writes the rows and the mean of each shot, or none if there are more than HTML_SHOTS. */
+/* Writes the rows and the mean of each shot. If there are more than HTML_SHOTS shots, the list is empty. */
 static void html_shots(const html_page *p, const scores *s, int column) {
     fputs("\"shots\":[", p->out);
     for (int64_t i = 0; i < p->shot_count && p->shot_count <= HTML_SHOTS; i++) {
@@ -346,8 +346,9 @@ html_shot *html_find_shots(const float *distances, int64_t rows, int64_t *count)
         float most = 0;
         for (int64_t k = i - AROUND; k <= i + AROUND && i < rows; k++)
             most = k >= 1 && k < rows && k != i && distances[k] > most ? distances[k] : most;
-        /* At a cut, the RMS difference exceeds 6 at 8 bits and is four times as large as any other around it, or it
-         * exceeds 24 and is twice as large. Distances are squares, and 256 is 1 at 8 bits. */
+        /* At a cut, the RMS difference exceeds 6 eight-bit levels and is more than four times as large as any other
+         * nearby, or it exceeds 24 levels and is more than twice as large. A distance is the square of the RMS
+         * difference in units of 1/256 level. */
         if (i == rows || (distances[i] > 1536.0f * 1536.0f && distances[i] > 16 * most) ||
             (distances[i] > 6144.0f * 6144.0f && distances[i] > 4 * most)) {
             shots[*count].first = first;

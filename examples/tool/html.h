@@ -1,8 +1,8 @@
 /* html.h: writes the page of --html, a single file without external resources.
  *
- * The page contains its data as JSON, curves as 32-bit floats in base64, and pictures as PNG. The script that draws it
- * is in html_page.h. For long clips, each point of a curve is the minimum and maximum of several frames, so that the
- * file is smaller than 5 MB.
+ * The page contains its data as JSON, curves as 32-bit floats in base64, and pictures as PNG. The script that draws the
+ * page is in html_page.h. For long clips, each point of a curve is the minimum and maximum of several frames, so that
+ * the file is smaller than 5 MB.
  */
 #ifndef HTML_H
 #define HTML_H
@@ -16,8 +16,8 @@
 enum {
     HTML_CURVES = 2 << 20, /* maximum size of all curves in bytes, before base64 */
     HTML_BINS = 50,        /* number of bins of a histogram */
-    HTML_BARS = 1500,      /* maximum number of bars; longer clips have longer bars */
-    HTML_SHOTS = 4000,     /* maximum number of shots; a page with more shows none */
+    HTML_BARS = 1500,      /* maximum number of bars; in longer clips, each bar covers more rows */
+    HTML_SHOTS = 4000,     /* maximum number of shots; if there are more, the page shows none */
     HTML_WORST = 6         /* maximum number of worst frames */
 };
 

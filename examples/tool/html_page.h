@@ -1,6 +1,6 @@
 /* html_page.h: the page of --html except for its data: the styles, the structure, and the script that draws it.
  *
- * Each string is a line of HTML, CSS or JavaScript. A backslash of the script is written \\ in the string. The script
+ * Each string is a line of HTML, CSS or JavaScript. A backslash in the script is written \\ in the string. The script
  * reads the JSON that html_write() writes between the two parts (see html.h). It uses no network and no library.
  */
 #ifndef HTML_PAGE_H

@@ -71,8 +71,8 @@ void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout lay
     }
 }
 
-/* Returns the end of a message: how ffmpeg converts the distorted video to the format of the reference. It is empty if
- * ffmpeg has no such format. */
+/* Returns the end of a message, which explains how ffmpeg can convert the distorted video to the format of the
+ * reference. The text is empty if ffmpeg has no such format. */
 static const char *conversion(char text[128], const video *r) {
     char name[32] = "";
     int is_411 = r->sampling.chroma_x == 4;
@@ -86,12 +86,12 @@ static const char *conversion(char text[128], const video *r) {
     return text;
 }
 
-/* Returns the colour range of a video. A y4m header that states no range means limited range, as in ffmpeg. */
+/* Returns the colour range of a video. If a y4m header specifies none, the range is limited, as in ffmpeg. */
 static video_range range_of(const video *v) {
     return v->range == VIDEO_RANGE_UNKNOWN && v->is_y4m ? VIDEO_RANGE_LIMITED : v->range;
 }
 
-/* Returns the colour range for a message. */
+/* Returns the name of the colour range for messages. */
 static const char *range_name(const video *v) {
     return v->range == VIDEO_RANGE_FULL      ? "full"
            : v->range == VIDEO_RANGE_LIMITED ? "limited"

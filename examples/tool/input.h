@@ -10,7 +10,7 @@
 /* Reads the header of an open video. With luma_only, chroma is skipped. Any thread can call this function. */
 video_result tool_begin_video_as(video *v, const options *o, int luma_only);
 
-/* Reads the header of an open video, and reads chroma if a feature uses it. */
+/* Reads the header of an open video. Chroma is skipped unless a feature uses it. */
 video_result tool_begin_video(video *v, const options *o);
 
 /* Writes the name that ffmpeg uses for a pixel format. */
@@ -20,7 +20,8 @@ void tool_ffmpeg_format(char name[32], vmafgpu_chroma chroma, vmafgpu_layout lay
  * frame rates cause only warnings. */
 int tool_check_videos(const options *o, const video *r, const video *d);
 
-/* Returns the contents of a model file and its size. The caller frees it. Returns NULL after an error message. */
+/* Returns the contents and the size of a model file. The caller frees the contents. Returns NULL after an error
+ * message. */
 char *tool_read_text_file(const char *path, size_t *size);
 
 /* Loads the model files and checks the names of built-in models. Returns 0 after an error message. */

@@ -38,8 +38,8 @@ align_signature *tool_sign_again(const session *all, int i, int64_t first, int64
 
 enum { LOOK_FRAMES = 24, LOOK_OFFSET = 12 };
 
-/* Returns the signatures of the first frames of video i, from some of their rows. The caller frees them. Returns NULL
- * if the video is not a file, or if too much of it would have to be read. */
+/* Returns the signatures of the first frames of video i, computed from some of their rows. The caller frees the list.
+ * Returns NULL if the video is not a file, or if too much of it would have to be read. */
 static align_signature *sign_first_frames(const session *all, int i, int64_t *count) {
     int64_t first = tool_wanted_frame(all, i, 0);
     align_signature *list = NULL;
@@ -55,8 +55,8 @@ static align_signature *sign_first_frames(const session *all, int i, int64_t *co
     return list;
 }
 
-/* Reads some rows of a plane of the first frame that is scored, from a quarter of its height. Returns 0 if the video is
- * not a file or cannot be read. */
+/* Reads some rows of a plane of the first frame that is scored, starting at a quarter of the height. Returns 0 if the
+ * video is not a file or cannot be read. */
 static int read_some_samples(const session *all, int i, int plane, rawsize_samples *s) {
     video again;
     int ok = 0;
@@ -80,7 +80,7 @@ static int read_some_samples(const session *all, int i, int plane, rawsize_sampl
         ok = samples && result == VIDEO_OK &&
              video_fetch(&again, at + (long long)offset, samples, count * bytes) == (ptrdiff_t)(count * bytes);
 #else
-        ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* other frames need all frames before them */
+        ok = samples && first == 0 && video_read(&again) == VIDEO_OK; /* only frame 0 needs no frames before it */
         if (ok)
             memcpy(samples, again.planes + offset, count * bytes);
 #endif

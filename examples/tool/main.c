@@ -12,7 +12,7 @@
  *
  *   options, check          the command line
  *   run, session            a complete run; the data that its modules share
- *   input, decoder          opens videos and models; the error for files that ffmpeg has to decode first
+ *   input, decoder          open videos and models; reject files that ffmpeg must decode first
  *   arrange, inspect, plan  which frames are compared, and at which size
  *   scoring                 the loop over all pairs; pipes and readers are threads that read ahead
  *   state, fingerprint      --state and --segment
@@ -20,17 +20,17 @@
  *   figures, output, page   reports, tables, curves, --html
  *   join, selftest          --join; --self-test and --version
  *
- * These modules use message, files, destination, progress, signals, capacity.h and system.h. Their functions begin with
- * tool_.
+ * These modules use message, files, destination, progress, signals, capacity.h and system.h. The names of all their
+ * functions begin with tool_.
  *
- * The other modules do not depend on the tool. Their functions begin with the name of the module:
+ * The other modules do not depend on the tool. The names of their functions begin with the name of the module:
  *
- *   video, container        reads videos; recognises file formats that need a decoder
+ *   video, container        read videos; recognise file formats that need a decoder
  *   rawsize                 checks the size of raw video
- *   cut, scale              select a part of a picture or of a clip; scales pictures
+ *   cut, scale              select a part of a picture or of a clip; scale pictures
  *   align                   finds which frames correspond
- *   scores, rows, report    pools scores; stores rows in a file; writes the reports of libvmaf
- *   html, html_page.h       write the page of --html, with thumbnail, png and xxh64
+ *   scores, rows, report    pool scores; store rows in a file; write the reports of libvmaf
+ *   html, html_page.h       write the page of --html; they use thumbnail, png and xxh64
  *   plot                    draws curves in the terminal
  *
  * mpi/cluster_mpi.c is another program that uses these modules. It scores clips on many machines.

@@ -58,7 +58,7 @@ static FILE *open_map(const vmafgpu_heatmap *map) {
     return file;
 }
 
-/* Returns the file of a map, which is opened with the first map. Returns NULL if it could not be opened. */
+/* Returns the file of a map; opens the file if this is its first map. Returns NULL if it could not be opened. */
 static FILE *file_of_map(session *all, const vmafgpu_heatmap *map) {
     int i = 0;
     while (i < all->map_count && strcmp(all->maps[i].path, map->path) != 0)

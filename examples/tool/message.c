@@ -14,7 +14,7 @@ message_state tool_messages;
 int tool_printable_length(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
 #ifdef _WIN32
-    return *c >= 0x20 && *c != 0x7f; /* bytes of a code page */
+    return *c >= 0x20 && *c != 0x7f; /* a character of any code page */
 #else
     int length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
     if (*c < 0x20 || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0))
@@ -80,8 +80,8 @@ int tool_out_of_memory(void) {
     return tool_fail("%s", vmafgpu_result_message(VMAFGPU_ERROR_MEMORY));
 }
 
-/* The option that sets each config field. A # matches an index in brackets. If a name is the beginning of another one,
- * the longer name is first. */
+/* The option that sets each config field. A # matches an index in brackets. If one name is a prefix of another, the
+ * longer name is first. */
 static const struct {
     const char *field, *option;
 } field_names[] = {

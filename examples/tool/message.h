@@ -24,7 +24,7 @@ extern message_state tool_messages;
  * control characters and for bytes that are not valid UTF-8. */
 int tool_printable_length(const char *text);
 
-/* Prints text from a path or a file. Bytes that are not safe to print become \x and two hexadecimal digits. */
+/* Prints text from a path or a file. Bytes that are not safe to print are printed as \x and two hexadecimal digits. */
 void tool_put_text(FILE *out, const char *text);
 
 /* Prints an error message. Returns 0. */
@@ -33,16 +33,16 @@ int tool_fail(const char *format, ...);
 /* Prints a message that is neither an error nor a warning, and adds it to the notes. */
 void tool_say(const char *format, ...);
 
-/* Prints a warning and adds it to the notes. With --strict it counts as a failure. */
+/* Prints a warning and adds it to the notes. With --strict, the warning counts as a failure. */
 void tool_warn(const char *format, ...);
 
 /* Prints that no memory is left. Returns 0. */
 int tool_out_of_memory(void);
 
-/* Copies a message of the library to `out`, and replaces names of config fields by names of options. */
+/* Copies a message from the library to `out`, and replaces names of config fields with names of options. */
 void tool_translate(char *out, size_t size, const char *message);
 
-/* Prints a message of the library, with names of options instead of config fields. Returns 0. */
+/* Prints a message from the library, with names of options instead of config fields. Returns 0. */
 int tool_fail_library(const char *message);
 
 /* Copies text into a new buffer of at least `size` bytes. The caller frees it. Returns NULL if memory is short. */

@@ -48,7 +48,7 @@ typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progr
 typedef struct options {
     const char *reference;
     file_list distorted, output;           /* one output for each distorted video, or none at all */
-    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by the one of --html */
+    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by that of --html */
     progress_kind progress;
     const char *html;
     int plot;
@@ -77,7 +77,7 @@ typedef struct options {
     char *pooling_text; /* owns the names of median and percentiles */
     int pooling_count;
     int64_t threads, subsample, cpumask, gpumask;
-    int gpus[MAX_GPUS], gpu_count; /* count VMAFGPU_ALL_DEVICES for all; 0 for the first GPU, if any */
+    int gpus[MAX_GPUS], gpu_count; /* gpu_count is VMAFGPU_ALL_DEVICES for all GPUs, and 0 for the first one, if any */
     int64_t frame_count, skip_reference, skip_distorted;
     cut_point from, to;
     cut_window crop;
@@ -85,7 +85,7 @@ typedef struct options {
     int64_t align; /* the largest offset to search; 0 without --align */
     const char *kernels;
     vmafgpu_backend backend;
-    int names_backend; /* --backend was given, so reports name the backend that ran */
+    int names_backend; /* --backend was given, so reports name the backend that was used */
     vmafgpu_reciprocal reciprocal;
     int digits; /* number of decimals, or REPORT_DIGITS_... */
     int no_prediction, strict, quiet, self_test, version, help;

@@ -41,8 +41,8 @@ int tool_copy_scores(const figures *f, scores *s) {
     return ok;
 }
 
-/* Returns, for each row, the distance between its reference picture and the one of the previous row. The distance is 0
- * for the first row and for frames that cannot be read a second time. */
+/* Returns, for each row, the distance between its reference picture and that of the previous row. The distance is 0 for
+ * the first row and for frames that cannot be read a second time. */
 static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
     float *distances = (float *)calloc((size_t)rows + 1, sizeof *distances);
     align_signature *signatures = (align_signature *)malloc(2 * sizeof *signatures);
@@ -66,7 +66,7 @@ static float *measure_cuts(const session *all, int64_t rows, int64_t step) {
     return distances;
 }
 
-/* Reads up to pair n and sets *frame to the picture that is compared, scaled and cropped. Returns 0 on failure. */
+/* Reads up to pair n and sets *frame to the scaled and cropped picture that is compared. Returns 0 on failure. */
 static int read_picture(const session *all, int i, video *v, scaler *scaled, int64_t n, vmafgpu_frame *frame) {
     int64_t wanted = tool_wanted_frame(all, i, n);
     video_result result = VIDEO_OK;

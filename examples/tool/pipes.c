@@ -19,8 +19,8 @@
 #include <signal.h>
 #endif
 
-/* Maximum size in bytes of the frames of all pipes that are read ahead. If there are several pipes, at least one frame
- * of each pipe is read ahead. */
+/* Maximum total size, in bytes, of the frames that are read ahead from all pipes. If there are several pipes, at least
+ * one frame of each pipe is read ahead. */
 enum { MAX_AHEAD = 24 << 20 };
 
 #ifdef READ_AHEAD
@@ -98,7 +98,7 @@ static void *feed_work(void *user) {
 void tool_make_feeds(session *all, const int *is_pipe, int is_open) {
     if (!tool_make_lock(all))
         return;
-    tool_hold_signals(1); /* so that only the thread of the caller handles signals */
+    tool_hold_signals(1); /* so that only the calling thread handles signals */
     pthread_mutex_lock(&all->lock);
     for (int i = 0; i <= all->count; i++) {
         feed *f = &all->feeds[i];

@@ -1,11 +1,12 @@
 /* pipes.h: opens and reads each pipe in a thread of its own.
  *
  * There are two reasons for the threads. First, a program that writes several pipes may open and fill them in any
- * order, and blocks on a pipe that is not read. Second, scoring threads and GPUs should not wait for a pipe. On the CPU
- * the caller reads files itself, because they are mapped. It also reads a single pipe itself if only one thread scores.
+ * order, and it blocks on a pipe that is not read. Second, scoring threads and GPUs should not wait for a pipe. On the
+ * CPU, the caller reads files itself, because they are mapped. It also reads a single pipe itself if only one thread
+ * scores.
  *
- * "Fed" videos are those that a thread reads. Without READ_AHEAD (see system.h) these functions do nothing and no video
- * is fed.
+ * "Fed" videos are those that a thread reads. Without READ_AHEAD (see system.h), these functions do nothing and no
+ * video is fed.
  */
 #ifndef TOOL_PIPES_H
 #define TOOL_PIPES_H

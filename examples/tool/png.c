@@ -57,8 +57,8 @@ static void png_chunk(png_bytes *out, const char *type, const unsigned char *dat
 
 enum { PNG_SYMBOLS = 257, PNG_LONGEST = 15 };
 
-/* Computes code lengths of at most PNG_LONGEST bits with the Huffman algorithm. If a code is longer, it repeats the
- * algorithm with frequencies that differ less. */
+/* Computes code lengths of at most PNG_LONGEST bits with the Huffman algorithm. If a code would be longer, the
+ * algorithm is repeated with frequencies that differ less. */
 static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
     for (int shift = 0;; shift++) {
         uint32_t weights[2 * PNG_SYMBOLS];
@@ -68,7 +68,7 @@ static void png_code_lengths(const uint32_t *counts, uint8_t *lengths) {
             parents[i] = -1;
         }
         for (;;) {
-            int a = -1, b = -1; /* the two nodes of least weight without a parent */
+            int a = -1, b = -1; /* the two lightest nodes among those without a parent */
             for (int i = 0; i < nodes; i++) {
                 if (weights[i] && parents[i] < 0) {
                     if (a < 0 || weights[i] < weights[a]) {
@@ -152,7 +152,7 @@ static int png_paeth(int a, int b, int c) {
     return pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
 }
 
-/* Filters a line with the filter type that has the smallest sum of absolute values. */
+/* Filters a line with the filter type that results in the smallest sum of absolute values. */
 static void png_filter(unsigned char *out, const unsigned char *line, const unsigned char *above, int bytes,
                        int pixel) {
     unsigned best = ~0u;

@@ -1,5 +1,5 @@
-/* png.h: writes small pictures as PNG, with filtered lines and Huffman codes but without LZ77 matches. The files have
- * about half the size of the samples. */
+/* png.h: writes small pictures as PNG, with filtered lines and Huffman codes but without LZ77 matches. The files are
+ * about half as large as the samples. */
 #ifndef PNG_H
 #define PNG_H
 

@@ -39,7 +39,7 @@ int tool_is_terminal(FILE *file) {
 #endif
 }
 
-/* Estimates the remaining seconds; negative if unknown. */
+/* Returns an estimate of the remaining seconds, or a negative number if it is unknown. */
 static double progress_left(progress *p, int64_t frames, double now) {
     int last = (p->marks + PROGRESS_MARKS - 1) % PROGRESS_MARKS;
     if (p->marks == 0 || now - p->times[last] >= 1) {

@@ -34,8 +34,9 @@ static double rawsize_difference(const rawsize_samples *s, size_t lag, int trial
 }
 
 /* Computes the mean difference at distance `lag` separately for two kinds of pairs. If the picture has rows of `width`
- * samples, the samples of means[1] are one row further apart than those of means[0]. If the true row length is `lag`,
- * both means are similar. If it is `width`, they differ, even in pictures with repeating patterns or straight lines. */
+ * samples, the pairs of means[1] are one row further apart than those of means[0]. If the true row length is `lag`,
+ * both means are similar. If it is `width`, the means differ, even in pictures with repeating patterns or straight
+ * lines. */
 static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, int trials, double means[2]) {
     const size_t shift = lag % width, rows = s->count > lag + 2 * width ? (s->count - lag) / width - 1 : 0;
     means[0] = means[1] = 1e9;
@@ -58,7 +59,7 @@ static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, in
     means[1] = shift ? means[1] : means[0];
 }
 
-/* Whether the difference at `lag` is smaller than at all distances up to three samples shorter or longer. A small
+/* Whether the difference at `lag` is smaller than at any distance up to three samples shorter or longer. A small
  * difference alone proves nothing, because neighbours in a smooth picture are similar too. */
 static int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
     const double here = rawsize_difference(s, lag, 1 << 13);
@@ -112,7 +113,7 @@ static int rawsize_is_shifted(const rawsize_samples *s, size_t width, double sta
     return 0;
 }
 
-/* Whether `parts` rows of `width` samples are one row of the picture. Then the picture continues smoothly from row to
+/* Whether `parts` rows of `width` samples are one row of the picture. If so, the samples continue smoothly from row to
  * row, except after each `parts`-th row. This excludes interlaced pictures. */
 static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, double beside) {
     double jumps[4] = { 0, 0, 0, 0 };
@@ -132,7 +133,7 @@ static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, do
 }
 
 /* Returns the distance with the smallest difference, ignoring `left_out`. Returns 0 if other distances that are not
- * near multiples of the best one are nearly as good. Then the picture has a repeating pattern and the row length is
+ * near multiples of the best one are nearly as good: the picture has a repeating pattern, so the row length is
  * unknown. */
 static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];

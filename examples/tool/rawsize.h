@@ -1,6 +1,6 @@
 /* rawsize.h: checks whether raw video looks like pictures of the stated size and format.
  *
- * In a picture a sample is similar to the sample below, which is one row further on in the file. The distance with the
+ * In a picture, a sample is similar to the sample below, which is one row further on in the file. The distance with the
  * smallest mean difference of samples is therefore the length of a row. Only a part of one frame is analysed.
  *
  *     rawsize_samples s;
@@ -34,12 +34,12 @@ void rawsize_free(rawsize_samples *s);
  * start of a row. */
 int rawsize_other_width(const rawsize_samples *s, int width);
 
-/* Whether 8-bit samples are probably the bytes of 16-bit words. Then the odd bytes (high) are small but not constant
- * and the even bytes (low) have many values (9 to 12 bits), or the odd bytes are smooth and the even bytes are noise or
- * constant. */
+/* Whether 8-bit samples are probably the bytes of 16-bit words, with the high byte second. With 9 to 12 bits, the high
+ * bytes are small but not constant, and the low bytes have many values. Otherwise the high bytes are smooth, and the
+ * low bytes are noise or constant. */
 int rawsize_is_words(const rawsize_samples *s);
 
-/* Whether 16-bit samples are probably pairs of 8-bit samples. Then the two bytes of a word differ about as much as
+/* Whether 16-bit samples are probably pairs of 8-bit samples. If so, the two bytes of a word differ about as much as
  * bytes of neighbouring words, and are not equal. */
 int rawsize_is_bytes(const rawsize_samples *s);
 

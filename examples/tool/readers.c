@@ -48,8 +48,8 @@ static int kept_planes(const video *v, const vmafgpu_frame *frame) {
     return v->chroma_bytes == 0 || !frame->data[1] ? 1 : v->layout == VMAFGPU_LAYOUT_PLANAR ? 3 : 2;
 }
 
-/* Returns the lent frame of video i. All contexts use the reference frame that the last context lent. That context
- * takes the pair last and then owns the buffer. */
+/* Returns the lent frame of video i. All contexts use the reference frame that the last context lent. The pair is
+ * pushed to that context last; it then owns the buffer. */
 static const vmafgpu_frame *lent_frame(const lent_pair *s, int i) {
     return i ? &s->distorted[i - 1] : &s->reference[s->lent - 1];
 }
@@ -134,8 +134,8 @@ static int take_parts(session *all, part *parts) {
     return count;
 }
 
-/* Reads a part. If the pitch in memory is larger than a row, it reads all rows to the end of the space for the part and
- * then moves them. Returns 0, an errno value, or -1 if the file has become shorter. */
+/* Reads a part. If the pitch in memory is larger than a row, all rows are first read into the end of the destination
+ * and then moved to their places. Returns 0, an errno value, or -1 if the file has become shorter. */
 static int read_part(const session *all, const part *p) {
     size_t size = p->row * (size_t)p->rows, room = (size_t)p->pitch * (size_t)p->rows;
     unsigned char *at = p->to + (room - size);
@@ -276,7 +276,7 @@ void tool_start_pool(session *all) {
     }
     tool_make_feeds(all, is_pipe, 1);
     for (int i = 0; i <= all->count; i++)
-        files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* no thread for this pipe: the caller reads all */
+        files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* if no thread reads a pipe, the caller reads all */
     if (files == 0 || pthread_cond_init(&p->more, NULL) != 0)
         return;
     p->slot_count =

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Returns the number of decimals that libvmaf prints: six, or sixteen if the fraction begins with six or more zeros.
- * Like libvmaf, it multiplies the fraction by ten until it reaches 1. A comparison with 1e-6 would round
+ * Like libvmaf, it multiplies the fraction by ten until the result reaches 1. A comparison with 1e-6 would round
  * differently. */
 static int report_legacy_decimals(double number) {
     double size = fabs(number);
@@ -145,7 +145,7 @@ static int report_width(const report *r, int64_t frame) {
     return count;
 }
 
-/* Writes NAME, `between`, VALUE and `behind` for each column that has a value. In CSV NAME is empty. */
+/* Writes NAME, `between`, VALUE and `behind` for each column that has a value. In CSV, NAME is empty. */
 static void report_put_row(const report *r, int64_t frame, report_format format, const char *between,
                            const char *behind) {
     double value;

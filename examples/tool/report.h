@@ -27,7 +27,7 @@ typedef struct report {
     int digits; /* number of decimals, or REPORT_DIGITS_... */
     int columns, poolings, aggregates;
     int64_t frames;                             /* frame indices are less than this */
-    int64_t step;                               /* and multiples of this */
+    int64_t step;                               /* frame indices are multiples of this */
     int64_t (*next)(void *user, int64_t frame); /* first index >= frame that may have values; NULL if all may */
     void *user;                                 /* argument of the functions */
     int (*column_at)(void *user, int place);    /* column to write at a place; NULL to keep the order */

@@ -1,9 +1,9 @@
 /* rows.h: reads and writes files of scored rows, the files of --state, --segment and --join.
  *
- * Each line is a JSON array of a value and the CRC-32 of the text before it. In the first line the value is an object
- * that describes the run. In the line of a row it is a string: the bits of the doubles in hexadecimal. The last line
- * marks the file as complete. A truncated or damaged line and all lines after it are ignored, so --state computes these
- * rows again.
+ * Each line is a JSON array of a value and the CRC-32 of the text before the CRC. In the first line, the value is an
+ * object that describes the run. In the line of a row, the value is a string: the bits of the doubles in hexadecimal.
+ * The last line marks the file as complete. A truncated or damaged line and all lines after it are ignored, so --state
+ * computes these rows again.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -31,7 +31,7 @@ typedef struct rows_file {
     int is_whole;   /* the last line is present; the next three fields come from it */
     int64_t pairs;  /* number of pairs in the segment */
     int is_intact;  /* 0 if a video was damaged */
-    double seconds; /* time of scoring */
+    double seconds; /* time that scoring took */
     long end;       /* size of the valid lines in bytes */
     char error[256];
 } rows_file;

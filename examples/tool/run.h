@@ -1,4 +1,4 @@
-/* run.h: runs the program with given options: opens the videos, scores them, writes the output and closes them. */
+/* run.h: runs the program with the given options: opens the videos, scores them, writes the output and closes them. */
 #ifndef TOOL_RUN_H
 #define TOOL_RUN_H
 

@@ -1,15 +1,15 @@
-/* scale.h: scales planes of 8 to 16 bits with integer arithmetic, so that all machines compute the same samples.
+/* scale.h: scales planes of 8 to 16 bits in integer arithmetic, so that all machines compute the same samples.
  *
- * The first pass scales rows, the second one columns. Sample i of the result is at position (i + 1/2) * from / to - 1/2
- * of the source. The weight of a source sample is the kernel at its distance t. If the result is smaller than the
- * source, t is divided by from / to.
+ * The first pass scales rows; the second scales columns. Sample i of the result is at (i + 1/2) * from / to - 1/2 in
+ * the source. The weight of a source sample is the kernel at its distance t. If the result is smaller than the source,
+ * t is divided by from / to.
  *     bicubic   7 t^3 - 12 t^2 + 5 (t < 1), -3 t^3 + 15 t^2 - 24 t + 12 (t < 2): B = 0, C = 0.6, as in ffmpeg
  *     lanczos   sin(pi t) sin(pi t / 3) / t^2 (t < 3)
  * t is truncated to a multiple of 2^-26. Its powers and sines are fixed-point numbers, truncated after each product.
- * Source samples outside the picture repeat the edge. The weights are rounded to integers, half up, and their sum is
- * 2^14: the largest weight is corrected by the difference. Nothing is rounded between the passes. The result is (sum +
- * 2^27) / 2^28, truncated and clipped. Chroma planes are scaled like luma, with chroma samples in the centre of their
- * luma samples.
+ * Source samples outside the picture repeat the edge. The weights are rounded to integers, half up. Then the largest
+ * weight is adjusted so that their sum is 2^14. Nothing is rounded between the passes. The result is (sum + 2^27) /
+ * 2^28, truncated and clipped. Chroma planes are scaled like luma, with chroma samples in the centre of their luma
+ * samples.
  */
 #ifndef SCALE_H
 #define SCALE_H

@@ -24,7 +24,7 @@ typedef struct scores_total {
     double mean, harmonic_mean, min, max;
 } scores_total;
 
-/* Pools the rows first .. end - 1, in this order, because sums are rounded. */
+/* Pools the rows first .. end - 1 in ascending order. The order matters, because sums are rounded. */
 scores_total scores_pool(const scores *s, int column, int64_t first, int64_t end);
 
 /* Returns the *count values of a column in ascending order, or NULL if there is not enough memory. The caller must free

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Together these contexts use all kernels, and vmafgpu_open() tests the kernels that a context uses. */
+/* Together, these contexts use all kernels, and vmafgpu_open() tests the kernels that a context uses. */
 int tool_self_test(const options *o) {
     static const struct {
         int bit_depth;
@@ -47,7 +47,7 @@ int tool_self_test(const options *o) {
         { "float_vif", "vif_prescale=0.5:vif_prescale_method=lanczos4" },
         { "float_motion", "motion_add_scale1=true" },
         { "float_motion", "motion_add_uv=true" },
-        { "psnr_hvs", NULL }, /* the last one: it does not support 16 bits */
+        { "psnr_hvs", NULL }, /* must come last, because it does not support 16 bits */
     };
     /* The third context of each format uses the default model, edits and maps. */
     static const struct {
@@ -93,7 +93,7 @@ int tool_self_test(const options *o) {
             ok = tool_fail("there is no GPU to test: %s",
                            o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
         } else if (backend == VMAFGPU_BACKEND_AUTO) {
-            /* Name this backend in the other contexts, because with AUTO edits run on the CPU. */
+            /* Name this backend in the other contexts, because edits run on the CPU with AUTO. */
             backend = strcmp(vmafgpu_backend_name(context), "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
         }
         sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_checksum(context);

@@ -22,8 +22,8 @@ enum {
     BRIEF = 24 * 1920 * 1080 /* number of pixels that the CPU scores before a GPU is open */
 };
 
-/* Prints a warning of the library, but only once for all contexts of a clip. A fallback to the CPU is not printed here
- * but by tool_warn_of_fallback(). */
+/* Prints a warning from the library, but only once for all contexts of a clip. A fallback to the CPU is reported by
+ * tool_warn_of_fallback() instead. */
 static void log_warning(void *user, vmafgpu_log_level level, const char *message) {
     session *all = (session *)user;
     char text[sizeof all->warning];
@@ -105,7 +105,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.height = all->height;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count;
-    /* With --no_prediction the models only determine the features. The report contains no scores. */
+    /* With --no_prediction, the models only determine the features. The report contains no scores. */
     config.features_only = o->no_prediction && o->model_count == 0;
     config.features = o->feature_count ? o->features : NULL;
     config.feature_count = o->feature_count;
@@ -115,7 +115,8 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.backend =
         o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     tool_choose_gpus(&config, o);
-    /* Several contexts share no work until the GPU is open. With --gpu a missing GPU must be reported at once. */
+    /* Several contexts could share no work while the GPU is being opened. With --gpu, a missing GPU must be reported at
+     * once. */
     config.gpu.open_in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.threaded_column_order = o->threads > 0;

@@ -34,7 +34,7 @@ typedef struct feed {
     unsigned char *slots[MAX_SLOTS];
     int slot_count;
     int64_t first;      /* number of frames that were read before the thread started */
-    int64_t read, used; /* numbers of frames that the thread has read and that the caller has finished with */
+    int64_t read, used; /* number of frames that the thread has read, and number that the caller has finished with */
     int is_lent;        /* the caller uses frame number `used` */
     video_result state; /* result of the last read; VIDEO_OK if more frames may follow */
 } feed;
@@ -67,7 +67,7 @@ typedef struct pool {
     int count;
     lent_pair *slots; /* a ring buffer */
     int slot_count;
-    int64_t offered, taken; /* numbers of pairs that have buffers and that the caller has taken */
+    int64_t offered, taken; /* number of pairs that have buffers, and number that the caller has taken */
     int64_t pair;           /* pair, video, plane and row of the next part */
     int video, plane, row;
     int is_located;      /* the frame of the next part was located */
@@ -96,7 +96,7 @@ typedef struct session {
     const options *o;
     int width, height; /* size of the pictures that are compared */
     cut_window crop;
-    scaler scalers[1 + MAX_DISTORTED]; /* for videos of another size */
+    scaler scalers[1 + MAX_DISTORTED]; /* for videos of a different size */
     int64_t first;                     /* number of pairs that are skipped */
     int64_t limit;                     /* number of pairs to read after that; 0 for all */
     int64_t *plan[1 + MAX_DISTORTED];  /* the frame number of each pair with --align; otherwise NULL */
@@ -108,10 +108,10 @@ typedef struct session {
     int64_t seeds;     /* pairs of which only the reference is used, with vmafgpu_push_preceding() */
     int64_t lead;      /* pairs whose scores are already known */
     int64_t wanted;    /* pairs to score; negative for all */
-    int64_t collected; /* number of rows of the contexts that were copied to `rows` or belong to `lead` */
+    int64_t collected; /* number of rows of the contexts that are finished: copied to `rows`, or part of `lead` */
     int is_done;       /* all pairs are scored */
     int end_is_known[1 + MAX_DISTORTED]; /* a warning has reported that this video ends before another one */
-    char warning[512];                   /* the last warning of the library */
+    char warning[512];                   /* the last warning from the library */
     map_files maps[MAX_MAPS];
     int map_count;
     int maps_failed;
@@ -133,7 +133,7 @@ int64_t tool_frames_to_skip(const options *o, int i);
 /* Returns the frame number of pair n in video i; negative if there is none. */
 int64_t tool_wanted_frame(const session *all, int i, int64_t n);
 
-/* Returns the number of pairs from pair n to the end, from the sizes of the files; negative if unknown. */
+/* Returns the number of pairs from pair n to the end, computed from the file sizes; negative if unknown. */
 int64_t tool_pairs_behind(const session *all, int64_t n);
 
 /* Returns the number of pairs that will be read; negative if unknown. */

@@ -202,9 +202,9 @@ static int64_t ready_rows(const session *all) {
     return ready;
 }
 
-/* Returns the first row >= `from` with a frame that has no score, or the number of finished rows. A GPU finds samples
- * that exceed the bit depth only after later pairs were pushed. The CPU refuses such a frame at once, so the tool
- * reports only the rows before it in both cases. */
+/* Returns the first row >= `from` with a frame that has no score, or the number of finished rows. The CPU refuses a
+ * frame with samples that exceed the bit depth at once, but a GPU finds them only after later pairs were pushed. In
+ * both cases the tool reports only the rows before that frame. */
 static int64_t sound_rows(const session *all, int64_t from, int64_t step) {
     int64_t ready = ready_rows(all);
     vmafgpu_score score;

@@ -1,8 +1,8 @@
-/* system.h: defines the features of the system that the tool uses. Each file must include it first, because it requests
- * POSIX functions from the C library.
+/* system.h: defines which features of the operating system the tool uses. Each file must include it first, because it
+ * requests POSIX functions from the C library.
  *
- * VIDEO_MAP: files can be mapped, and read at any position by any thread. READ_AHEAD: threads read pipes, and files if
- * a GPU scores. The tool uses neither on Windows.
+ * VIDEO_MAP: files can be mapped, and read at any position by any thread. READ_AHEAD: threads read pipes, and if a GPU
+ * is used, they also read files. The tool uses neither on Windows.
  */
 #ifndef SYSTEM_H
 #define SYSTEM_H

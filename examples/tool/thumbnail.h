@@ -5,14 +5,14 @@
 #include "png.h"
 #include "video.h"
 
-/* A frame in the format of a video, possibly of another size. */
+/* A frame in the format of a video, possibly of a different size. */
 typedef struct thumbnail_source {
     const video *v;
     const vmafgpu_frame *frame;
     int width, height;
 } thumbnail_source;
 
-/* Draws a frame in colour: with BT.709 from 720 lines on, otherwise with BT.601. */
+/* Draws a frame in colour: with BT.709 if it has 720 lines or more, otherwise with BT.601. */
 void thumbnail_colour(png_bytes *out, const thumbnail_source *s, int width);
 
 /* Draws four times the mean absolute difference of luma. Equal areas are black. */

@@ -1,13 +1,13 @@
 /* video.h: reads raw .yuv and .y4m video frame by frame, from a file, a pipe, standard input or a callback.
  *
- * The tool, the tests and the fuzz targets share this reader. It need not seek, uses only the memory of one frame, and
- * validates headers before it uses them. On failure video.error contains a message without a full stop, which may
- * contain arbitrary bytes from a path or a header.
+ * The tool, the tests and the fuzz targets share this reader. It does not need to seek, uses only the memory of one
+ * frame, and validates headers before it uses them. On failure, video.error contains a message without a full stop,
+ * which may contain arbitrary bytes from a path or a header.
  *
- * With VIDEO_MAP (see system.h) frames of files are mapped, one at a time, instead of copied. The first access on any
- * thread reads them from the disk. If the file is truncated meanwhile, the access raises SIGBUS. A frame is valid until
- * the next one is read. Instead of video_read(), a caller with several threads can use video_locate(), which returns
- * the position of the next frame, and video_fetch(), which reads parts of frames.
+ * With VIDEO_MAP (see system.h), frames of files are mapped, one at a time, instead of copied. Samples are read from
+ * the disk when a thread first accesses them. If the file has been truncated, the access raises SIGBUS. A frame is
+ * valid until the next one is read. Instead of video_read(), a caller with several threads can use video_locate(),
+ * which returns the position of the next frame, and video_fetch(), which reads parts of frames.
  *
  *     video v;
  *     if (video_open(&v, "clip.y4m", NULL, 0) == VIDEO_OK) {
@@ -81,7 +81,7 @@ typedef struct video {
     int is_y4m;
     int failed; /* the source reported an error, not the end */
     long long bytes_read;
-    long long file_bytes;            /* size of a seekable file from `start` on; otherwise 0 */
+    long long file_bytes;            /* bytes from `start` to the end of a seekable file; otherwise 0 */
     size_t luma_bytes, chroma_bytes; /* sizes of the luma plane and of each chroma plane */
     size_t skipped_bytes;            /* bytes to skip after the planes of each frame */
     long long start;                 /* file position of the first byte of the video */
@@ -90,7 +90,7 @@ typedef struct video {
     unsigned char *planes; /* planes of the last frame */
 } video;
 
-/* Returns the width or height of a chroma plane. For odd sizes it is rounded down in raw video, as in libvmaf, and up
+/* Returns the width or height of a chroma plane. For odd sizes, it is rounded down in raw video, as in libvmaf, and up
  * in y4m, as in other programs. */
 size_t video_chroma_side(const video *v, int side, int divisor);
 
@@ -100,7 +100,8 @@ size_t video_frame_bytes(const video *v);
 /* Initialises a reader. `name` is a path, or "-" for standard input. */
 void video_start(video *v, const char *name);
 
-/* Reads the header of an open source and allocates a frame. `raw` is NULL for y4m. With luma_only chroma is skipped. */
+/* Reads the header of an open source and allocates a frame. `raw` is NULL for y4m. With luma_only, chroma is
+ * skipped. */
 video_result video_begin(video *v, const video_raw *raw, int luma_only);
 
 /* Like video_open(), but reads from a callback. */
@@ -128,9 +129,9 @@ ptrdiff_t video_fetch(const video *v, long long at, void *to, size_t size);
 /* Updates the size of a file. Returns whether the file has grown since the last update. */
 int video_has_grown(video *v);
 
-/* Finds the next frame of a file and advances past it. Its planes are contiguous from *at on, and the file contains all
- * of them. The results are the same as those of video_read(), which must not be called afterwards. After VIDEO_END or
- * VIDEO_TRUNCATED, video_locate() can be called again if the file has grown. */
+/* Finds the next frame of a file and advances past it. Its planes are contiguous in the file, starting at *at, and all
+ * are complete. The results are the same as those of video_read(), which must not be called afterwards. After VIDEO_END
+ * or VIDEO_TRUNCATED, video_locate() can be called again if the file has grown. */
 video_result video_locate(video *v, long long *at);
 
 /* Sets the message for a located frame that could not be read. `error` is an errno value, or negative if the file

@@ -11,15 +11,15 @@
  *
  *     --segments N   number of segments per job; by default four per rank, of at least 48 frames each
  *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node modulo N.
- *                    The default is the value of SLURM_GPUS_ON_NODE; if that is not set, the arguments of the job apply
+ *                    The default is the value of SLURM_GPUS_ON_NODE; if this is not set, the arguments of the job apply
  *
- * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot and --state. If a rank
+ * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot or --state. If a rank
  * fails to score a segment, a message names the rank, and another rank scores the segment. The same happens if a rank
  * dies and the MPI implementation continues without it. Most implementations end the whole run instead, and then a
  * message lists the missing reports.
  *
- * The first rank distributes the tasks. Its main thread polls the other ranks every 1 ms, and a second thread scores,
- * so that its processor is not idle.
+ * The first rank distributes the tasks. Its main thread polls the other ranks every millisecond. Its second thread
+ * scores, so that the processor of the first rank is not idle.
  */
 #include "../system.h"
 
@@ -48,7 +48,7 @@
 
 enum { TAG_REPORT = 1, TAG_PART = 2, TAG_TASK = 3, MOST_TRIES = 3, SEGMENT_FRAMES = 48, PIECE = 1 << 16 };
 
-/* Kinds of messages. Ranks send the first three, the first rank sends the others. */
+/* Kinds of messages. The other ranks send the first three; the first rank sends the rest. */
 typedef enum word { WORD_READY, WORD_DONE, WORD_FAILED, WORD_SCORE, WORD_JOIN, WORD_END } word;
 
 typedef struct message {
@@ -63,7 +63,7 @@ typedef struct job {
     int64_t segments, done;
     char *state; /* state of each segment: 0 to do, 1 assigned to a rank, 2 done, 3 given up */
     char *tries;
-    int *last; /* for each segment, the rank to which it was assigned last */
+    int *last; /* for each segment, the rank to which it was last assigned */
     int is_given_up, is_joined;
 } job;
 
@@ -160,7 +160,7 @@ static int read_list(cluster *c, const char *path) {
     return c->job_count > 0 || tool_fail("the list \"%s\" contains no jobs", path);
 }
 
-/* Sets the options that every task of a job has before its arguments are parsed. */
+/* Sets the options that apply to every task of a job. Must be called before the arguments of the job are parsed. */
 static void start_options(options *o, const job *j) {
     memset(o, 0, sizeof *o);
     o->digits = REPORT_DIGITS_LEGACY;
@@ -271,7 +271,7 @@ static int wait_for(MPI_Request *request) {
     return result == MPI_SUCCESS;
 }
 
-/* Opens the file with the rows of a segment and returns its size in *size. Returns NULL after an error message. */
+/* Opens the file with the rows of a segment and stores its size in *size. Returns NULL after an error message. */
 static FILE *open_part(const char *path, int64_t *size) {
     FILE *in = fopen(path, "rb");
     *size = in && fseeko(in, 0, SEEK_END) == 0 ? (int64_t)ftello(in) : -1;
@@ -400,7 +400,7 @@ static void give_up(cluster *c, int64_t number, const char *why) {
     }
 }
 
-/* Handles the failure of a task, or of the rank that had it. */
+/* Handles the failure of a task, or of the rank to which the task was assigned. */
 static void take_back(cluster *c, const message *task, int rank, const char *host, const char *how, int ranks_left) {
     if (task->what == WORD_JOIN) {
         c->jobs[task->job].is_joined = 0;

@@ -26,9 +26,14 @@ join() {
         { print line; line = "" }'
 }
 
-# Commands are indented by four spaces, outside fenced blocks. Comments are removed.
+# Commands are indented by four spaces, outside fenced blocks; continued lines can be indented by more. Comments are
+# removed.
 readme_commands() { # FILE
-    awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/' "$1" | sed -e 's/^    //' -e 's/  *# .*//' | join
+    awk '
+        /^```/ { fenced = !fenced }
+        { shown = !fenced && (/^    [^ ]/ || more); more = shown && /\\$/ }
+        shown' "$1" |
+        sed -e 's/^    //' -e 's/  *# .*//' | join
 }
 
 # Commands are indented by five spaces after the star. Explanations after two or more spaces and optional arguments in
@@ -117,6 +122,10 @@ run_shown() { # COMMAND
         shown=${1#sudo make }
         # shellcheck disable=SC2086
         check "$1" run_make ${shown%%&&*}
+        return
+        ;;
+    *-hwaccel*)
+        skip "$1 (there is no GPU)"
         return
         ;;
     *'libvmaf '* | *libvmaf=* | *'grep libvmaf'*)

@@ -551,7 +551,7 @@ void test_uncertain(gpu *g) {
 /* ---- containers: the choice of kernels ---- */
 
 static void put_blob(unsigned char *container, size_t *at, int i, const char *target, const void *data, size_t size) {
-    unsigned char *entry = container + 24 + 32 * i, *stream = container + *at;
+    unsigned char *entry = container + VMAFGPU__CONTAINER_HEAD + 32 * i, *stream = container + *at;
     const size_t packed = lzma_literals(data, size, stream);
     const uint32_t numbers[4] = { (uint32_t)packed, vmafgpu__crc32(stream, packed), 0, (uint32_t)size };
     memset(entry, 0, 32);
@@ -575,6 +575,15 @@ static size_t sim_kernels(const gpu *g, int is_good, char *out) {
     out[48] = (char)(!is_good ? 0x36 : g->sim.lanes() == 32 ? 0x41 : 0x4c);
     out[52] = 64;
     return 64;
+}
+
+/* Writes the head of a container with `count` blobs, except for the signature. */
+static void finish_container(unsigned char *container, int count, uint32_t interface) {
+    const size_t checked = VMAFGPU__CONTAINER_HEAD - VMAFGPU__CONTAINER_CHECKED + (size_t)(32 * count);
+    uint32_t numbers[3] = { (uint32_t)count, 0, interface };
+    memcpy(container + 16, numbers, sizeof numbers);
+    numbers[1] = vmafgpu__crc32(container + VMAFGPU__CONTAINER_CHECKED, checked);
+    memcpy(container + 16, numbers, sizeof numbers);
 }
 
 void test_containers(gpu *g) {
@@ -626,15 +635,17 @@ void test_containers(gpu *g) {
                         put_blob(container, &at, i, *word == '*' ? own : word, image, size);
             }
             count = i;
-            at = pass ? at : (size_t)(24 + 32 * count);
+            at = pass ? at : (size_t)(VMAFGPU__CONTAINER_HEAD + 32 * count);
         }
         memcpy(container, "vmafgpu kernels\n", 16);
-        {
-            const uint32_t numbers[2] = { (uint32_t)count, vmafgpu__crc32(container + 24, (size_t)(32 * count)) };
-            memcpy(container + 16, numbers, sizeof numbers);
-        }
         config.gpu.kernels = container;
         config.gpu.kernels_size = at;
+        /* a container of another version of vmafgpu.h */
+        finish_container(container, count, VMAFGPU__KERNEL_INTERFACE ^ 1);
+        CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
+        CHECK_HAS(vmafgpu_last_error(v), "config.gpu.kernels: belongs to another version of vmafgpu.h");
+        vmafgpu_close(v);
+        finish_container(container, count, VMAFGPU__KERNEL_INTERFACE);
         CHECK_INT(vmafgpu_open(&v, &config), cases[c].words ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
         if (cases[c].words) {
             CHECK_HAS(vmafgpu_last_error(v), cases[c].words);

@@ -77,10 +77,10 @@
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
  * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
  * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
- * Neither function changes the clip, so you must still push the encode that you choose. The score of this encode can be
- * lower in the clip, because motion2 then also depends on the next reference; motion2 is the same for all candidates.
- * Scores are clipped to the score range of the model. To rank encodes that reach the upper end of this range, set
- * disable_clip in the model config.
+ * Neither function changes the clip, so you must still push the encode that you choose. In the clip, this encode can
+ * score lower, because motion2 then also depends on the next reference. All candidates have the same motion2. Scores
+ * are clipped to the score range of the model. To rank encodes that reach the upper end of this range, set disable_clip
+ * in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
@@ -100,7 +100,7 @@
  *
  * SEGMENTS OF A CLIP can be scored separately. Each frame gets the same score as if the whole clip were scored,
  * provided that you also push the references just before and after the segment, because motion depends on them.
- * score.index and config.subsample start counting at the first pair of the segment.
+ * score.index, and the pair count that config.subsample uses, start at the first pair of the segment.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -112,9 +112,9 @@
  *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
  *
  * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
- * where a frame is stored. A frame in GPU memory remains in use after the push, until vmafgpu_reusable_count() includes
- * its pair. To wait until frame i is no longer in use, pass i + 1 to vmafgpu_wait(). To make a stream wait instead,
- * call vmafgpu_stream_wait().
+ * where a frame is stored. A frame in GPU memory remains in use after the push. Frame i is free when
+ * vmafgpu_reusable_count() returns more than i. To wait for this, pass i + 1 to vmafgpu_wait(). To make a stream wait
+ * instead, call vmafgpu_stream_wait().
  *
  *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // for all frames
  *     cfg.gpu.stream = my_stream;                                             // the stream that fills the frames
@@ -161,9 +161,9 @@
  *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);
  *
- * MAPS show where in a frame VMAF is lost. A map contains one float per block. Maps require config.map_block_size and
- * config.live. A map in host memory is complete when the score of its pair is ready. Without config.live, call
- * vmafgpu_edit_begin() and vmafgpu_edit_blocks() instead.
+ * MAPS show which parts of a frame lower the VMAF score. A map contains one float per block. Maps require
+ * config.map_block_size and config.live. A map in host memory is complete when the score of its pair is ready. Without
+ * config.live, call vmafgpu_edit_begin() and vmafgpu_edit_blocks() instead.
  *
  *     int across, down;
  *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map` in blocks
@@ -224,9 +224,9 @@
  *
  * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported. Each feature is listed with its
  * columns, followed by its options in the form: name (alias) default, range. Options are separated by `|`. If the value
- * of an option differs from the default, _alias_value is appended to the column name, or _alias for a flag. Numbers are
- * first rounded to six significant digits, as in libvmaf. Options that a feature does not have are ignored with a
- * warning; see config.strict_options.
+ * of an option differs from the default, _alias_value is appended to the column name, or _alias for a flag. As in
+ * libvmaf, numbers are rounded to six significant digits before they are used. Options that a feature does not have are
+ * ignored with a warning; see config.strict_options.
  *   vif     integer_vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
  *           debug false; if true, adds numerators and denominators
@@ -261,7 +261,7 @@
  *           speed_prescale_method (psm) nearest, or bilinear, bicubic, lanczos4 | speed_sigma_nn (snn) 0.29, 0.1..2
  *           speed_nn_floor (nnf) 0, 0..1 | speed_max_val (mxv) 1000, 0..1000 | speed_weight_var_mode (wvm) 0, 0..6
  *   speed_temporal   speed_temporal, which measures how luma changes from frame to frame; the value is 0 for the first
- *           pair of a clip and for single pairs. Uses every pair, even if config.subsample leaves it out; needs at
+ *           pair of a clip and for single pairs. Uses all pairs, even those that config.subsample leaves out; needs at
  *           least 80x80 pixels after prescaling
  *           speed_use_ref_diff (urd) false, and the options of speed_chroma except speed_weight_var_mode. The largest
  *           speed_prescale is 1; speed_max_val changes only the column name, as in libvmaf
@@ -319,9 +319,9 @@
  *     some versions crash when they are unloaded.
  *   - Kernels are searched for in this order: (1) gpu.kernels, (2) gpu.kernels_path, (3) kernels compiled in with
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
- *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the same three folders, relative
- *     to the executable instead, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain checksums.
- *     Unsuitable files are refused with a message.
+ *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the folder of the executable, and
+ *     ../lib/vmafgpu and ../vmafgpu relative to it, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain
+ *     checksums. Unsuitable files are refused with a message.
  *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
  *     with the kernels that the context will use, and the result is compared with the result of the CPU.
  *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
@@ -333,7 +333,7 @@
  *   PINNED          copied by the GPU                                                     when it is reusable (1)
  *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
  *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
- *   (1) A frame is reusable when vmafgpu_reusable_count() includes its pair. Work queued on a stream after
+ *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. Work queued on a stream after
  *       vmafgpu_stream_wait() may also overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
@@ -355,8 +355,8 @@
  * contexts.
  *
  * GPU: several. The GPUs take turns: each GPU is assigned a run of gpu.queue_depth * gpu.batch consecutive pairs. If
- * features depend on earlier frames, the GPU also receives the last one or two references (or the last pair) before the
- * run, and the run is shorter by this number. Each GPU uses as much memory as a single GPU would with the same
+ * features depend on earlier frames, the GPU also receives the one or two references (or the one pair) that precede the
+ * run, and the run is shortened by as many pairs. Each GPU uses as much memory as a single GPU would with the same
  * settings. Device frames are read in place if they are on the GPU that vmafgpu_next_device() returns before the push.
  * Frames on another GPU are copied peer to peer; this requires one byte per sample for 8-bit frames, and samples in the
  * low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With
@@ -380,10 +380,11 @@
  * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
  * mean absolute difference between two blurred references (integer_motion of libvmaf). For the last frame, motion2 is
  * |i, i-1|; for the first frame, it is 0.
- *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. motion3 and motion columns
- *     with options also use only earlier frames. All other columns are unchanged. Each score is bit-identical to the
- *     score that libvmaf computes for the last frame of a clip that ends with this pair. motion2 is never lower than
- *     without config.live, so most scores are slightly higher. Pooling uses these scores.
+ *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. In the same way, motion3,
+ *     and motion columns computed with non-default options, use only earlier frames. All other columns are unchanged.
+ *     Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends with this
+ *     pair. motion2 is never lower than without config.live, so most scores are slightly higher. Pooling uses these
+ *     scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
  *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
@@ -442,8 +443,8 @@
  *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
  *                                  (Without this switch, it uses pthreads or, on Windows, the native threads of Vista
- *                                  and later.) Compilers other than GCC, clang and MSVC need this switch and support
- *                                  one thread only
+ *                                  and later.) With compilers other than GCC, clang and MSVC, this switch is required,
+ *                                  and only one thread is supported
  *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
  *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on each omit one target.
@@ -468,7 +469,7 @@
  *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _PSNR_HVS, _CIEDE
  *                                  and _FLOAT
  *   VMAFGPU_NO_EDITS               no edits and no maps: config.max_edit_size and config.map_block_size are refused.
- *                                  Implied without adm or vif
+ *                                  Implied if adm or vif is omitted
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
  *                                  (-I); default "models/model_embed.h"
@@ -535,7 +536,7 @@
  *     the sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow
  *     and powf are part of this header (>>functions) and return the same bits as those of the GNU C library.
  *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
- *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. No feature value is known that this changes.
+ *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. This is not known to change any feature value.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
  *     results in such cases:
@@ -548,8 +549,8 @@
  *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
  *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
  *       y4m files with an odd width or, with 4:2:0, an odd height: the tool of this project rounds chroma sizes up, as
- *         the format requires. The tool of libvmaf rounds them down, so it reads wrong chroma in the first frame and
- *         then crashes
+ *         the format requires. The tool of libvmaf rounds them down, so it reads the wrong chroma samples in the first
+ *         frame and then crashes
  *     The following cases are refused with a message, as are the sizes, formats and options that FEATURES excludes:
  *       float_vif if its filter is larger than the picture at some scale, or with bilinear resizing to more than 7680
  *         columns
@@ -602,7 +603,7 @@
  *   >>driver            loading of drivers and kernels      >>gpu               state, failures and planes of a GPU
  *   >>gpu batches       launches for the pairs of a slot    >>gpu frames        frames to planes on the device
  *   >>gpu backend       backend table of a GPU; memory      >>gpu test          self-test of a GPU
- *   >>gpu open          search, test and closing of a GPU   >>vendors           differences between NVIDIA and AMD
+ *   >>gpu open          finding, testing and closing a GPU  >>vendors           differences between NVIDIA and AMD
  *   >>fleet             one clip on several backends        >>fleet backend     backend table of a fleet
  *   >>table             list of features                    >>scores            rows, prediction, pooling
  *   >>edits             sums of a changed rectangle         >>edit figures      predictions, gradients, maps
@@ -631,10 +632,10 @@
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
  *
  * WHAT MUST STAY TRUE
- *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. Backends are
- *      therefore exact if their sums are equal. Float features are an exception: the GPU delivers sums as doubles, from
- *      which the code of the feature computes the same values as on the CPU. To make this possible, the chapter of the
- *      feature fixes the order of operations.
+ *   1. Backends deliver integers: raw 64-bit sums per pair. The host converts them to doubles once. Two backends
+ *      therefore give bit-identical results if their sums are equal. Float features are an exception: the GPU delivers
+ *      sums as doubles, from which the code of the feature computes the same values as on the CPU. To make this
+ *      possible, the chapter of the feature fixes the order of operations.
  *   2. The arithmetic is written once: >>arithmetic and the code that chapters share with kernels compile as C, as C++
  *      and as device code. The kernels include this file.
  *   3. Vector code is written once, in terms of the operations in >>level operations; plain C counts as an instruction
@@ -676,7 +677,8 @@
 /* major * 10000 + minor * 100 + patch */
 #define VMAFGPU_VERSION_NUMBER 100
 #define VMAFGPU_VERSION_STRING "0.1.0"
-/* Number of the binary interface. It changes if a struct, an enumerator or an existing function changes. */
+/* Version number of the binary interface (ABI). It changes if a struct, an enumerator or an existing function
+ * changes. */
 #define VMAFGPU_ABI 0
 
 /* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
@@ -796,8 +798,8 @@ typedef enum vmafgpu_pixels {
  * on every processor and GPU. Only the planes that the features use are created. Alpha is ignored; colours are not
  * multiplied by it.
  *   - Each sample is floor(v + 1/2), clipped to the range of the bit depth, where v is the exact result for the given
- *     pixel values. There is one exception: for RGBA16F, v can exceed the exact result by up to 2^-22 for chroma, and
- *     for luma if the bit depth is above 14.
+ *     pixel values. Exception: for RGBA16F, the value that is rounded can be up to 2^-22 greater than v. This applies
+ *     to chroma, and also to luma if the bit depth is above 14.
  *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020), and
  *     Kg = 1 - Kr - Kb. With n bits, the full range spans 2^n - 1, and the limited range spans 2^(n - 8) times 219
  *     (luma) or 224 (chroma).
@@ -910,19 +912,19 @@ typedef struct vmafgpu_model {
  *
  * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
  * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed when vmafgpu_open()
- * returns. There are four exceptions, which must live as long as the context: models that were not parsed, the `user`
- * pointers of callbacks, gpu.cuda_context and gpu.stream. The context keeps a reference to a parsed model.
+ * returns. There are four exceptions, which must live as long as the context: models that were not created by
+ * vmafgpu_model_parse(), the `user` pointers of callbacks, gpu.cuda_context and gpu.stream. The context keeps a
+ * reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
  *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
- *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, and with
- *     gpu.open_in_background, they can also be called from the next call on the context, whichever library function
- *     that is.
+ *     _acquire_pair(), _percentile(), _close() and the model reader. In two cases, any library function can call them,
+ *     at the next call on the context: after a GPU has failed, and if gpu.open_in_background is set.
  *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
- *     the GPU also calls them, possibly while the calling thread does. If several GPUs are opened by several threads,
- *     these threads call them. */
+ *     the GPU also calls them, possibly while the calling thread does. If several threads open several GPUs, these
+ *     threads also call the functions. */
 typedef struct vmafgpu_allocator {
     void *(*allocate)(void *user, size_t size);
     void  (*release)(void *user, void *pointer);
@@ -931,9 +933,9 @@ typedef struct vmafgpu_allocator {
 
 /* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and
  * return when all these calls have returned. The calls can run on any threads, in any order, sequentially or in
- * parallel: no task waits for another. `count` is config.threads; if it is 1, the callback is not used. Calls of task()
- * with other values of i do nothing. If a task was not called exactly once, the library call that needed the task fails
- * with VMAFGPU_ERROR_SYSTEM. */
+ * parallel: no task waits for another. `count` is config.threads; if it is 1, the callback is not used. Calls to task()
+ * with any other value of i do nothing. If a task was not called exactly once, the library call that needed the task
+ * fails with VMAFGPU_ERROR_SYSTEM. */
 typedef void vmafgpu_parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg);
 
 typedef enum vmafgpu_log_level {
@@ -956,9 +958,9 @@ typedef enum vmafgpu_backend {
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); on other processors,
- * it divides. AMD and Intel processors estimate the reciprocal differently, which changes adm2 of libvmaf by about
- * 1e-7. To reproduce scores from another machine, specify the kind of that machine. The choice affects only float_adm
- * and the models that use float_adm. */
+ * it divides. AMD and Intel processors estimate the reciprocal differently, which changes libvmaf's adm2 by about 1e-7.
+ * To reproduce scores from another machine, specify the kind of that machine. The choice affects only float_adm and the
+ * models that use float_adm. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -991,9 +993,9 @@ typedef struct vmafgpu_gpu_config {
     void       *cuda_context;           /* CUcontext of the caller, which must outlive the vmafgpu context; `device` is
                                            then ignored. Default: the primary context of the device, retained from open
                                            to close. Must be NULL with HIP, which has no contexts */
-    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready once
-                                           all work queued on the stream before the push has finished. If NULL, frames
-                                           must be ready when they are pushed. For the default stream, pass
+    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
+                                           the stream has finished all work that was queued on it before the push. If
+                                           NULL, frames must be ready when they are pushed. For the default stream, pass
                                            CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it */
     vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
@@ -1011,9 +1013,8 @@ typedef struct vmafgpu_gpu_config {
                                            a limit, provided that a batch of one and a queue of two fit. The limit is
                                            288 MB (of 2^20 bytes), or 384 MB if `frame_memory` is DEVICE or SURFACE.
                                            With `devices`, the limit is four times as high for each GPU. If
-                                           `frame_memory` is DEVICE or SURFACE, the limit is raised, if necessary, to a
-                                           64th of the device memory or a quarter of the free device memory, whichever
-                                           is less */
+                                           `frame_memory` is DEVICE or SURFACE, the limit is at least the smaller of
+                                           1/64 of the device memory and 1/4 of the free device memory */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. It can be a
                                            file that `make blobs` creates, PTX from this project, or machine code.
                                            Machine code is passed to the driver unchecked; for AMD, machine code can
@@ -1055,16 +1056,16 @@ typedef struct vmafgpu_model_config {
 /* A feature to compute in addition to those that the models need. See FEATURES AND OPTIONS in the manual. */
 typedef struct vmafgpu_feature_config {
     const char *name;      /* "vif", "psnr_hvs", ... */
-    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL. Numbers are converted to float and printed
-                              with "%g", as in libvmaf. If two features would produce the same column names, the first
-                              one is used, as in libvmaf */
+    const char *options;   /* "vif_enhn_gain_limit=1:debug=true" or NULL. As in libvmaf, numbers are rounded to float,
+                              and then to six significant digits, before they are used and printed in column names. If
+                              two features would produce the same column names, the first one is used, as in libvmaf */
 } vmafgpu_feature_config;
 
 struct vmafgpu_score;
 
 /* A heat map of cambi: banding in the distorted frame at one of five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;          /* value of the option heatmaps_path, which distinguishes several cambi features */
+    const char     *path;          /* value of the option heatmaps_path, which tells several cambi features apart */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
     int             width, height; /* size of the map */
@@ -1220,10 +1221,10 @@ typedef struct vmafgpu vmafgpu;
  * to open, calls on it return VMAFGPU_ERROR_STATE.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens a context and allocates all its memory except the score list. *context is set even on failure: it can then be
- * passed only to vmafgpu_last_error(), and it must be closed. *context is NULL only if there is no memory for the
- * context itself (VMAFGPU_ERROR_MEMORY). The comment above, under Config, states how long the data that `config` points
- * to must live. */
+/* Opens a context and allocates all its memory except the score list. *context is set even on failure; after a failure,
+ * pass it only to vmafgpu_last_error() and, finally, to vmafgpu_close(). *context is NULL only if there is no memory
+ * for the context itself (VMAFGPU_ERROR_MEMORY). The comment above, under Config, states how long the data that
+ * `config` points to must live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
 /* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
@@ -1250,8 +1251,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. For
  *     each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
  *   - If a sample exceeds the bit depth and the CPU checks that sample, the push fails with VMAFGPU_ERROR_FRAME. If the
- *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma, and luma in device
- *     memory, in acquired buffers, and in pinned memory that it copies unchanged; the CPU checks all other luma.
+ *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma. It also checks luma that
+ *     is in device memory, in acquired buffers, or in pinned memory that it copies unchanged. The CPU checks all other
+ *     luma.
  *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
@@ -1264,10 +1266,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
                                             const vmafgpu_frame *distorted);
 
 /* Returns buffers for the next pair. If a reader or decoder writes samples directly to these buffers, the CPU does not
- * copy them again. With a GPU, the buffers are in pinned memory. The frames have the format of the config and .memory
- * HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma. Otherwise,
- * sizes of subsampled chroma are rounded up, as in files, although features do not use the last column or row of an odd
- * size. Push the frames unchanged, except for `tag`.
+ * copy them again. With a GPU, the buffers are in pinned memory. The frames are in the format of the config, and their
+ * `memory` is HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma.
+ * Otherwise, sizes of subsampled chroma are rounded up, as in files, although features do not use the last chroma
+ * column or row if the luma width or height is odd. Push the frames unchanged, except for `tag`.
  *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
  *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
  *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
@@ -1304,8 +1306,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
  * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
  * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
  * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
- * those of the whole clip. Pushing more of these frames than necessary changes nothing. The index of scores and
- * config.subsample start counting at the first pair of the segment.
+ * those of the whole clip. Pushing more of these frames than necessary changes nothing. score.index, and the pair count
+ * that config.subsample uses, start at the first pair of the segment.
  *   - speed_temporal also uses the previous distorted frame; apart from speed_temporal, only motion features use
  *     neighbouring frames. With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the
  *     pair that precedes the segment, and ignore its score.
@@ -1410,8 +1412,8 @@ typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
     ptrdiff_t   pitch;                  /* in bytes, from row to row; can be negative; 0 means tightly packed */
-    vmafgpu_memory memory;              /* HOST; if the base is on a GPU, also PINNED, or DEVICE, which is read in the
-                                           stream order of config.gpu.stream */
+    vmafgpu_memory memory;              /* HOST; if the base is on a GPU, also PINNED, or DEVICE, which is read in
+                                           stream order on config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
                                            columns are NaN. This saves a few microseconds per edit. Even if edits are
                                            tried on a GPU, their scores are computed on the CPU, so skip the scores of
@@ -1487,9 +1489,10 @@ typedef struct vmafgpu_block {
                                            equal to the reference. Use `loss` to rank blocks. Restoring the block alone
                                            can even lower the score, and the losses of all blocks do not add up to the
                                            loss of the frame */
-    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
-                                           Cubes are not rounded: they are 2^k times the cubes in edits, where 2^k is
-                                           the height of the bands of the scale, rounded up to a power of two */
+    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame. The
+                                           sums of cubes are not rounded, and they are scaled differently: by 2^k
+                                           relative to those in edits, where 2^k is the band height at that scale,
+                                           rounded up to a power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1549,8 +1552,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int
  * pooling. If a context is used for nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
-/* Returns how many scores are ready (delivered or not), including frames that failed. With subsample N, score i
- * (counted from 0) belongs to frame N * i. */
+/* Returns how many scores are ready (delivered or not), counting failed frames too. With subsample N, score i (counted
+ * from 0) belongs to frame N * i. */
 VMAFGPU_API int64_t vmafgpu_score_count(const vmafgpu *context);
 
 /* Pools a column over all frames whose scores are ready; failed frames are left out. `column` is
@@ -1565,9 +1568,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_pool(vmafgpu *context, int column, vmafgpu_po
 VMAFGPU_API vmafgpu_result vmafgpu_pool_range(vmafgpu *context, int column, vmafgpu_pool_method method, int64_t first,
                                               int64_t last, double *value);
 
-/* Returns the p-th percentile, 0..100, of a column, with linear interpolation between ranks (the default of numpy); 50
- * is the median. Returns the same errors as vmafgpu_pool(), and also VMAFGPU_ERROR_STATE if discard_scores is set, and
- * VMAFGPU_ERROR_MEMORY if a temporary copy of the column cannot be allocated. */
+/* Returns the p-th percentile (p from 0 to 100) of a column, with linear interpolation between ranks (the default of
+ * numpy); 50 is the median. Returns the same errors as vmafgpu_pool(), and also VMAFGPU_ERROR_STATE if discard_scores
+ * is set, and VMAFGPU_ERROR_MEMORY if a temporary copy of the column cannot be allocated. */
 VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, double p, double *value);
 
 /* Return the number of columns, the name of a column (NULL if there is no such column), and the index of the column
@@ -1594,7 +1597,7 @@ VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pa
 VMAFGPU_API const char *vmafgpu_report_name(const char *name);
 
 /* Return the aggregate metrics of libvmaf (`aggregate_metrics` in its reports), which are values for the whole clip;
- * psnr has them with enable_apsnr. The functions return the number of these metrics, their names (valid until
+ * psnr provides them if enable_apsnr is set. The functions return the number of these metrics, their names (valid until
  * vmafgpu_close(); NULL if the index is out of range), and their values over all pairs scored so far. If the index is
  * out of range, vmafgpu_aggregate() returns VMAFGPU_ERROR_ARGUMENT and does not write `value`. */
 VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
@@ -1619,9 +1622,9 @@ VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
  * _exit(), which does not run atexit() handlers. */
 VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
 
-/* Returns the ordinal of the GPU that will score the next pair to be pushed, or, if pairs are acquired, the next pair
- * after these. If possible, create the device frames of that pair on this GPU. Returns -1 if the CPU will score the
- * pair, or if the context is busy. */
+/* Returns the ordinal of the GPU that will score the next pair to be pushed or, if pairs are currently acquired, the
+ * pair that follows the last acquired one. If possible, create the device frames of that pair on this GPU. Returns -1
+ * if the CPU will score the pair, or if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
 /* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". The name is set even if a GPU
@@ -1653,8 +1656,8 @@ VMAFGPU_API size_t vmafgpu_host_memory(const vmafgpu *context);
 VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
- *   - With a context: the message of its last failure, or "" if there was none since open or reset. The next failure
- *     overwrites the message. After a failed open, the message of the open remains.
+ *   - With a context: the message of its last failure, or "" if there has been none since open or reset. The next
+ *     failure overwrites the message. After a failed open, the message of the open remains.
  *   - With NULL: the message of the last failure on the calling thread that involved no usable context: a failed open
  *     (even after its context is closed), a NULL context, or a context that is busy. The message is valid until the
  *     next such failure on the thread. Builds without thread-local variables store no such message. */
@@ -2405,7 +2408,7 @@ typedef struct vmafgpu__sums {
     vmafgpu__speed_sums speed[VMAFGPU__MAX_VARIANTS];
 } vmafgpu__sums;
 
-/* The work that a context requests from its backend. It is fixed at open. */
+/* The work that a context requests from its backend. It is fixed when the context is opened. */
 typedef struct vmafgpu__plan {
     int motion[2]; /* which of the motion sums are needed */
     int vif_variants, adm_variants;
@@ -2563,7 +2566,7 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* Returns a sum of the base. If `change` is not NULL, the change of this sum is added. */
+/* Returns a sum of the base. If `change` is not NULL, adds the change in this sum. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
@@ -2893,8 +2896,8 @@ enum {
 /* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* Like VMAFGPU__ADM_TILE_WORDS, the number of words of shared memory that an ADM warp needs, but each tile is processed
- * by the minimum number of lanes. */
+/* The number of words of shared memory that an ADM warp needs. Unlike VMAFGPU__ADM_TILE_WORDS, assumes that each tile
+ * is processed by the minimum number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
@@ -2962,7 +2965,7 @@ enum {
     VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
 };
 
-/* Prepares the smooth prediction from the sums of a scored pair. */
+/* Launch parameters of the kernel that prepares the smooth prediction from the sums of a scored pair. */
 typedef struct vmafgpu__map_finalise_launch {
     vmafgpu__smooth *smooth;
     const vmafgpu__sums *sums;
@@ -3287,8 +3290,9 @@ VMAFGPU__EITHER_FN double vmafgpu__log10_of(double x, int has_fma) {
 
 /* ---- pow ---- */
 
-/* For each 128th of the significands from 0.70573 to 1.41146: a factor that scales them to near 1, and minus its
- * natural logarithm as a sum of two parts (pow_log_data, Copyright (c) 2018, Arm Limited, same licence). */
+/* The significands from 0.70573 to 1.41146 are divided into 128 intervals. For each interval: a factor that scales its
+ * significands to approximately 1, and the negated natural logarithm of that factor, as a sum of two parts
+ * (pow_log_data, Copyright (c) 2018, Arm Limited, same licence). */
 /* clang-format off */
 static const double vmafgpu__pow_table[3 * 128] = {
     1.4140625, -0.3464667673462145, 5.929407345889625e-15, 1.40625, -0.34092658697056777, -2.544157440035963e-14,
@@ -3385,7 +3389,7 @@ static int vmafgpu__is_odd(double y) {
     return size < 9007199254740992.0 && (double)(int64_t)size == size && ((int64_t)size & 1); /* 2^53 */
 }
 
-/* Returns 1 and x^y in *power if the general formula is not for these numbers. */
+/* If the general formula does not apply to x and y, stores x^y in *power and returns 1. */
 static int vmafgpu__pow_is_special(double x, double y, double *power) {
     const double infinity = (double)INFINITY, size = fabs(x),
                  sign = vmafgpu__bits_of(x) >> 63 && vmafgpu__is_odd(y) ? -1 : 1;
@@ -3474,7 +3478,7 @@ static vmafgpu__twofold vmafgpu__twofold_of(double high, double low) {
     return t;
 }
 
-/* Sum and product, with errors of a few 2^-104 unless high parts cancel. */
+/* Sum and product, with errors of a few times 2^-104, unless the high parts cancel. */
 static vmafgpu__twofold vmafgpu__twofold_sum(vmafgpu__twofold a, vmafgpu__twofold b) {
     const vmafgpu__twofold s = vmafgpu__sum_of(a.high, b.high);
     return vmafgpu__sum_of(s.high, s.low + (a.low + b.low));
@@ -3551,7 +3555,7 @@ static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__atan2(double y, double 
     for (int i = 0; i < (int)(sizeof terms / sizeof *terms); i++)
         guess = (guess + terms[i]) * u;
     guess = t + t * guess;
-    /* Turns the direction back by this angle. */
+    /* Rotates the vector back by the estimated angle. */
     const vmafgpu__twofold r = vmafgpu__twofold_of(guess, 0), z = vmafgpu__twofold_product(r, r);
     const vmafgpu__twofold sine = vmafgpu__sine_of(r, z), cosine = vmafgpu__cosine_of(z);
     const vmafgpu__twofold up = vmafgpu__twofold_product(vmafgpu__twofold_of(less, 0), cosine),
@@ -3622,7 +3626,7 @@ typedef struct vmafgpu__extractor {
     int words;                   /* index of its first word in the results of a GPU */
     char word[32];               /* text of an option whose value is not one of the known words; the value in
                                     `option` is then -1 */
-    const char *given_text;      /* value of a text option, in memory of the caller, without a terminating zero... */
+    const char *given_text;      /* value of a text option, in the caller's memory, without a terminating zero... */
     int given_size;
     char *text;  /* ...and the copy that the context owns */
     void *state; /* state of a standalone feature; zeroed at open, kept until close */
@@ -3847,8 +3851,8 @@ struct vmafgpu {
     double *pair_rows;           /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__sums *pair_sums;    /* for vmafgpu_score_pair() and vmafgpu_score_candidates() */
     vmafgpu__value *values;      /* [config.max_candidates][value_count] */
-    vmafgpu__value *measured;    /* start of the values of the next pair to collect, in `values` */
-    const vmafgpu__value *found; /* start of the values of the pair that is being finished, in `values` */
+    vmafgpu__value *measured;    /* points into `values`: the first value of the next pair to collect */
+    const vmafgpu__value *found; /* points into `values`: the first value of the pair that is being finished */
     vmafgpu__totals *totals;     /* one per column */
     int64_t pooled;              /* number of rows included in the totals */
 };
@@ -6523,7 +6527,7 @@ struct vmafgpu__work {
     unsigned char *scratch;            /* scratch memory of the first pair */
     const unsigned char *tables;
     uint32_t *illegal; /* [pairs] */
-    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: numbers of work items that warps have claimed */
+    uint32_t *claimed; /* [VMAFGPU__CLAIMS], initially zero: counts of the work items that warps have claimed */
     int is_checked;    /* 1 if luma samples must be checked, 0 if all of them are known to be legal */
     double *words;     /* results of the first pair; see gpu_measured.words */
     int32_t word_stride;
@@ -8943,8 +8947,8 @@ typedef struct vmafgpu__vif_totals {
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
     vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE `registers` times, once per register
                                   of samples; equal for all distorted images, like `logs` */
-    vmafgpu__v noise[2];       /* [0] sums 64-bit lanes that contain two 32-bit values, [1] sums the upper values
-                                  alone */
+    vmafgpu__v noise[2];       /* [0] accumulates whole 64-bit lanes, each holding two 32-bit values; [1] accumulates
+                                  only the upper value of each lane */
     unsigned logs, registers;
 } vmafgpu__vif_totals;
 
@@ -11000,7 +11004,7 @@ VMAFGPU__FN int32_t vmafgpu__adm_restore(int32_t o, int32_t t) {
     return (int32_t)((k * o + 16384) >> 15);
 }
 
-/* Applies the enhancement gain. This is done only for coefficients with the same angle, see
+/* Applies the enhancement gain. This is done only where the two coefficient vectors have the same angle; see
  * vmafgpu__adm_same_angle(). */
 VMAFGPU__FN int32_t vmafgpu__adm_enhance(int32_t r, int32_t o, int32_t t, double gain_limit) {
     const double gained = (double)r * gain_limit, limit = (double)t;
@@ -11070,9 +11074,9 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 /* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
 
 /* Whether all values fit their integer types even for the largest coefficients, given the gain limit of a variant and
- * its factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must have ordinary
- * sizes, as in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used, they
- * compute the same sums. */
+ * its factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must be in the usual
+ * range, as they are in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used,
+ * they compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
      * values of the taps, mirrored borders included. */
@@ -12191,7 +12195,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
         for (int part = 0; part < (task->scale ? 2 : 1); part++) {
             int16_t *l = line[filter][part];
             const int16_t beyond[2] = { l[vmafgpu__reflect_repeat(w, w)], l[vmafgpu__reflect_repeat(w + 1, w)] };
-            /* Padding columns must not contain coefficients that are larger than those of any picture. */
+            /* Padding columns must not contain coefficients larger than any picture can produce. */
             for (int i = 0; i < 3; i++)
                 vmafgpu__v_store(l + w + i * VMAFGPU__ADM_CHUNK, vmafgpu__v_zero());
             l[-1] = l[1];
@@ -12586,7 +12590,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
     return apart;
 }
 
-/* Computes signals (at these scales, weighted magnitudes) and shares of the threshold for one variant. */
+/* For one variant, computes the signals (at these scales, weighted magnitudes) and the contributions to the
+ * threshold. */
 VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant, const vmafgpu__v *t,
                                           const vmafgpu__v *v, const vmafgpu__v *restored, const vmafgpu__v *opposite,
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
@@ -14465,9 +14470,9 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 /* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting computes the
  * same integers in a different way. For each value and each column of a strip, it stores how often the value occurs in
  * the whole window around the column. When the windows move down by one row, one row enters them and one row leaves
- * them. The counts change only through columns in which these two rows differ. Neighbouring columns with the same value
- * form a run. A run changes the counts of all columns within reach. The change of a count is the number of samples of
- * the run that are in the window of the column. To compute the c-values of a register of samples, the counts of all its
+ * them. Only columns in which these two rows differ can change the counts. Neighbouring columns with the same value
+ * form a run. A run changes the counts of all columns within reach. The change in a count is the number of samples of
+ * the run that lie in the column's window. To compute the c-values of a register of samples, the counts of all its
  * columns are loaded together, once for each value that occurs in the register.
  */
 
@@ -15395,7 +15400,8 @@ typedef struct vmafgpu__speed_launch {
     float noise, base;
     int32_t weighting;
     const void *log_table; /* vmafgpu__log2_table */
-    double *words;         /* word for the only score of the first pair; NULL if scores are stored in sums */
+    double *words;         /* word that receives the score of the first pair (there is one score per pair); NULL if
+                              scores are stored in sums */
     int32_t word_stride;
 } vmafgpu__speed_launch;
 
@@ -21777,7 +21783,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     const double s0 = x * (p * u + 1), c0 = q * u + 1;
     const double s1 = 2 * s0 * c0, c1 = 1 - 2 * s0 * s0;
     const double sine = 2 * s1 * c1, cosine = 1 - 2 * s1 * s1; /* of h - 5 pi/4 */
-    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine); /* of h */
+    /* Sine and cosine of h. */
+    const double s = -0.7071067811865476 * (sine + cosine), c = 0.7071067811865476 * (sine - cosine);
     const double s2 = 2 * s * c, c2 = 1 - 2 * s * s, s3 = s2 * c + c2 * s, c3 = c2 * c - s2 * s;
     const double s4 = 2 * s2 * c2, c4 = 1 - 2 * s2 * s2;
     const double t = 1.0 - 0.17 * (c * 0.8660254037844386 + s * .5) + 0.24 * c2 +
@@ -21825,7 +21832,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
 }
 
 /* Returns x^7 (1 + 2^-31), rounded to float, and stores x^7 (1 - 2^-31), rounded to float, in *low. If both floats are
- * equal, they are the correct x^7. */
+ * equal, they are x^7 correctly rounded. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
@@ -23747,7 +23754,7 @@ VMAFGPU__COLD
 
 /* Functions for rows. Their buffers have padded widths and margins. */
 typedef struct vmafgpu__float_vif_functions {
-    /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r r, d d and r d. */
+    /* Computes FLOAT_ROWS lines of weighted sums down the columns, for each of r, d, r*r, d*d and r*d. */
     void (*down)(const float *const *r, const float *const *d, const float *taps, int count, int w,
                  float *const (*out)[VMAFGPU__FLOAT_ROWS]);
     /* Filters these lines horizontally, which yields the means, and computes the terms of numerator and denominator. */
@@ -24826,8 +24833,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* Copies the results that depend only on the reference from the first member, which has computed them, to the
- * others. */
+/* The first member has computed the results that depend only on the reference. Copies them to the other members. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -27407,8 +27413,9 @@ typedef struct vmafgpu__upload {
     int was_packed;             /* the frame is packed, regardless of the config */
     int is_trusted;             /* the samples have been checked */
     vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
-    /* Results. `use`: the frame that the CPU reads. is_ours: `use` is our plane. is_packed: this plane is packed and
-     * legal. `target`: the addresses for the kernels. */
+    /* Results. `use`: the frame that the CPU reads. is_ours: `use` refers to our own plane, not the caller's.
+     * is_packed: the plane in `use` is packed and contains only legal samples. `target`: the addresses for the
+     * kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
@@ -28760,7 +28767,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
 }
 
 /* ================================================================================================
- * >>gpu open                                     search, test and closing of a GPU
+ * >>gpu open                                     finding, testing and closing a GPU
  * ================================================================================================ */
 
 /* Whether a GPU that is being opened in the background is still needed. */
@@ -33770,8 +33777,8 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context with a copy of the config. The context is acquired for `function`. If the config is invalid,
- * sets *result to the error. If memory is short, returns NULL. */
+/* Returns a new context with a copy of the config. The context is already acquired, on behalf of the API function named
+ * `function`. If the config is invalid, sets *result to the error. Returns NULL if out of memory. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -35066,8 +35073,8 @@ VMAFGPU__COLD_END
 /* clang-format off */
 
 /* Keeps a value in a register. Without this function, compilers reload the value for each use, reorder sums until
- * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses in its own headers despite
- * the pragma. */
+ * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses the operations of the
+ * intrinsics in its own headers, despite the pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;

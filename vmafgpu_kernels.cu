@@ -926,8 +926,8 @@ GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 
 }
 #endif
 
-/* The host looks up this kernel by name. If the kernel exists, the kernel file was built with the same launch structs
- * as vmafgpu.h. */
+/* The host looks up this kernel by name. If the kernel exists, the kernel file was built with the launch structs that
+ * vmafgpu.h declares. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
     (void)launch;
 }
@@ -1337,7 +1337,7 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
-    uint32_t denominator; /* too large by `logs` times (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE) */
+    uint32_t denominator; /* too large by `logs` * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE) */
     uint32_t logs;        /* number of samples that are not below the noise */
     uint32_t numerator;   /* signed */
 };
@@ -1798,18 +1798,18 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; instead, the
  *    halves of the tap matrix are swapped in every other step.
  * 5. The statistics of a step are computed after the vertical pass of the next step, so that these two independent
- *    computations can overlap. Statistics without doubles need more registers and are not delayed in this way. A loop
- *    of more than about 32 KB of code would exceed the instruction cache, because warps execute different parts of the
- *    loop at the same time.
+ *    computations can overlap. Statistics without doubles need more registers and are not delayed in this way. Warps
+ *    execute different parts of the loop at the same time, so the whole loop must fit in the instruction cache (about
+ *    32 KB).
  *
- * The steps of all rows and pairs form one line. Warps claim pieces of this line, so all warps end at about the same
- * time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
+ * The steps of all rows and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about the
+ * same time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
  * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
  * of an odd step, so that one read of 8 bytes fetches both registers of operand b. Lanes with t >= 2 swap the words of
- * a pair; otherwise writes of 4 bytes at that distance would have bank conflicts. The tap matrices take this into
- * account.
+ * a pair; otherwise the 4-byte writes of the lanes, which are 8 bytes apart, would cause bank conflicts. The tap
+ * matrices take this into account.
  */
 enum {
     VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes per lane */
@@ -1840,8 +1840,8 @@ template <int SOURCES> struct VifStrip {
 /* Multiplies the four bytes of a by those of b; out[0] receives the low digits, out[1] the high digits. Two products
  * fit in one word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
-    const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, in place of byte 0 */
-    const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, in place of byte 1 */
+    const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, moved to byte 0 */
+    const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, moved to byte 1 */
     const uint32_t first = (a & 0xff) * (b & 0xff) + (a & 0xff00) * (b & 0xff00);
     const uint32_t second = a2 * b2 + a3 * b3;
     out[0] = permute_bytes(first, second, 0x6420);
@@ -1874,7 +1874,7 @@ GPU_FN uint32_t vif_illegal(const vmafgpu__vif_launch &launch, const uint32_t (&
     return (seen & launch.illegal_bits) != 0;
 }
 
-/* A piece of the line of all steps. */
+/* A contiguous part of the sequence of all steps, claimed by one warp. */
 struct VifPiece {
     uint32_t at, end;
 };
@@ -1882,7 +1882,7 @@ struct VifPiece {
 /* Returns the piece with this number. If there are few steps, each warp gets one piece. Otherwise the pieces are
  * assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining steps. So
  * pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number is beyond
- * the end of the line, the piece is empty. */
+ * the end of the sequence, the piece is empty. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -2028,7 +2028,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Writes the digits of four columns: elements i and i + 1 of both columns of a product. */
+    /* Writes the digits of four columns. They are elements i and i + 1 of v[0] and v[1], which are two products that
+     * yield two of the columns each. */
     template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
         uint32_t digit[N];
         transpose_bytes<N>(v[0][i], v[1][i], v[0][i + 1], v[1][i + 1], digit);
@@ -2419,14 +2420,15 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 #ifdef GPU_MATRIX_16
 
-/* ---- matrix form with products of 16 x 16 ----
+/* ---- matrix form with 16 x 16 products ----
  *
  * This form computes the same products as the other matrix form, but each lane holds more of the results. Both operands
  * are distributed in the same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the
  * left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i
  * receives RESULTS adjacent columns of row i. The digits of these results are half of the words that the lane has to
- * supply as the right operand of the horizontal product: k = 0..15 are the previous 16 columns, k = 16..31 the current
- * 16. The words stay in registers. No values are exchanged between lanes, and shared memory holds only tables.
+ * supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16 columns, and
+ * k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged between lanes,
+ * and shared memory holds only tables.
  *
  * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
  * added to the sums. Taps have signed digits. If a tap is too large for two signed digits, the rest of its high digit
@@ -2888,8 +2890,8 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
     /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x is below 1.4e18 at scale 0 (|product| is below
      * 22931 * 49417) and at most 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at
-     * scale 1). Two adjacent coefficients share two columns, with taps of opposite signs, so one of the two is a tenth
-     * below that bound. */
+     * scale 1). Two adjacent coefficients share two columns, in which their taps have opposite signs. They cannot
+     * both reach the bound: one is at least a tenth below it. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -3349,7 +3351,7 @@ GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &wa
     walk.columns++;
 }
 
-/* Computes everything except the low-pass band of band column x from the four input columns a, b, c, d. With CHECKED, x
+/* Computes band column x of all bands except the low-pass band, from the four input columns a, b, c, d. With CHECKED, x
  * may be outside the tile or the region of the sums. Otherwise x and x - 1 are inside both. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_sum_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmColumn &a,
@@ -3407,8 +3409,8 @@ GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, i
         adm_sum_column<Kind, CHECKED>(launch, walk, walk.x + column, a, b, c, d);
 }
 
-/* Runs one step: computes the band columns that word k of each row (word pair k at scales 2 and 3) completes. `row` is
- * the lane's first input row. */
+/* Runs one step: computes the band columns whose last input is word k of each row (at scales 2 and 3, word pair k).
+ * `row` is the first input row of the lane. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row, int32_t k) {
     constexpr int offset[4] = { 0, Kind::ODD, Kind::STRIDE, Kind::ODD + Kind::STRIDE };
@@ -3751,9 +3753,9 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
  * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
  * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
- * average of a given number of the largest c-values. If no more than that many c-values are above 0, the sum of all
- * c-values is used. Otherwise `select` subtracts the smaller c-values from this sum. If the order of the additions
- * matters, `order` adds in the order of libvmaf instead. Kernels that are not needed exit immediately.
+ * average of the N largest c-values, for a given N. If at most N c-values are above 0, their sum is used. Otherwise
+ * `select` subtracts the smaller c-values from this sum. If the order of the additions matters, `order` adds in the
+ * order of libvmaf instead. Kernels that are not needed exit immediately.
  *
  * Marked samples have the highest bit set. A pair of columns occupies 32 bits and is aligned to 32 bits.
  */
@@ -4216,7 +4218,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
     const uint32_t minus = 0u - odd;
     uint32_t all[3], high[3], low[3], rest[3] = {};
-    /* The pairs in the middle are the same for both samples of a pair, so their threads read the same words. */
+    /* Both samples of a pair need the same column pairs in the middle of their windows, so the threads of the two
+     * samples read the same words. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
@@ -4964,7 +4967,7 @@ GPU_FN int64_t cambi_add_in_order(uint32_t *values, uint32_t top) {
             first = end;
             continue;
         }
-        /* The unit changes within the chunk. A smaller chunk shows where. */
+        /* The unit changes within the chunk. Repeat with smaller chunks to find where. */
         if (size > FEW) {
             size /= 8;
             continue;
@@ -5265,9 +5268,9 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale have kernels of
- * their own, because otherwise nvcc would move loads from the prescale tables before the condition, so that they run
- * even if there are no tables. */
+/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale have separate
+ * kernels. In a common kernel, nvcc would hoist the loads of the prescale tables above the condition, so that they
+ * would run even if there are no tables. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
     speed_low<0>(launch);
 }
@@ -5630,8 +5633,8 @@ GPU_FN SpeedCovariance speed_places(const vmafgpu__speed_launch &launch, int32_t
     return c;
 }
 
-/* Returns entry p <= q of the matrix as vmafgpu__speed_covariance_of() computes it, or NaN if the sum has to be
- * computed in order. */
+/* Returns entry (p, q), p <= q, of the matrix as vmafgpu__speed_covariance_of() computes it, or NaN if the sum has to
+ * be computed in order. */
 GPU_FN float speed_covariance_of(const vmafgpu__speed_launch &launch, int32_t p, int32_t q) {
     constexpr int32_t BLOCK = VMAFGPU__SPEED_BLOCK;
     const SpeedCovariance c = speed_places(launch, p, q);
@@ -5716,8 +5719,8 @@ struct SpeedEigen {
 };
 
 /* Reduces the matrix to tridiagonal form. Lane r holds a part of row r: in step i, the element in column i, and the
- * elements to its right. These are moved to the left end of the line, and zeros follow. The lines in shared memory,
- * which all lanes read, have the same layout. */
+ * elements to its right. This part is stored left-aligned and padded with zeros. The lines in shared memory, which all
+ * lanes read, have the same layout. */
 GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
@@ -6654,8 +6657,8 @@ GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Su
 }
 
 /* Adds terms in order, group by group. As long as the sum stays between two adjacent powers of two, each thread
- * computes the effect of one group, and the sum after each group follows from these effects. The group with which the
- * sum leaves this range is added term by term. */
+ * computes by how much one group changes the sum. The sum after each group follows from these changes. If the sum
+ * leaves this range within a group, the terms of that group are added one by one. */
 template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu__sequence_launch &launch) {
     enum { THREADS = VMAFGPU__SEQUENCE_THREADS, WARPS = THREADS / LANES };
     typedef typename Sum::Bits Bits;
@@ -6749,7 +6752,7 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
  * ================================================================================================
  * A thread processes a column of the output of the block, or of its margin. It computes the vertical sums of all rows,
  * directly from the picture, and writes them to shared memory. Then threads compute the horizontal sums, four columns
- * at a time. Each sum starts with its first tap.
+ * at a time. Each sum starts from the product of its first tap, not from 0.
  */
 
 /* Returns a sample in the form that float features use. */
@@ -7610,8 +7613,9 @@ enum {
     SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES, /* floats of shared memory */
     SSIM_ACROSS = 2,
     SSIM_DOWN = 7, /* windows of a thread: side by side, and one below the other */
+    /* number of columns, and of lines, of samples that these windows cover */
     SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1,
-    SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,  /* columns and lines of samples of these windows */
+    SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1 /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
@@ -7884,11 +7888,11 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
 
 /* Adds up the sums of a scale, which the x index of the block selects, and marks uncertain ones.
  *
- * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. The sum is
- * hardly larger than |x1| + |x2| + ... so far, which is known at the end of each band of the picture. So the rounding
- * errors within a band add up to less than they would if each sum were as large as the sum at the end of the band. The
- * sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last place. The mean is
- * uncertain unless only one float is possible despite both errors.
+ * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. At any
+ * point, the sum is at most slightly larger than |x1| + |x2| + ... up to that point. This bound is known at the end of
+ * each band of the picture. The bound at the end of a band therefore limits the rounding error of each addition within
+ * the band. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last
+ * place. The mean is uncertain unless only one float is possible within both error bounds.
  *
  * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
  * the terms of the row accordingly. */
@@ -8127,7 +8131,8 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
     int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
-    const float *mask = launch.mask + (launch.step >> 30);    /* adds 0 to avoid register spills */
+    /* The shift always yields 0; hiding this from the compiler avoids register spills. */
+    const float *mask = launch.mask + (launch.step >> 30);
     float activity = 0;
     int32_t v[64];
 #pragma unroll 1
@@ -8364,8 +8369,7 @@ GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
     return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
 }
 
-/* Returns the picture with an edit at a scale of VIF or ADM. At scale 0, the samples of the edit are the imported
- * ones. */
+/* Returns the edited picture at one scale of VIF or ADM. At scale 0, the samples of the edit are the imported ones. */
 GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
                                 const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
                                 const uint64_t *place, const int32_t *patch_pitch) {
@@ -8531,7 +8535,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
                 (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
         }
     }
-    /* Columns outside the frame, and the last ones of a frame whose width is not a multiple of four. */
+    /* Columns outside the frame, and the last width % 4 columns inside it. */
     const int32_t last = vif.width & ~3, beyond = adm_larger(left + 4 * quads - last, 0), before = adm_larger(-left, 0);
     const int32_t outside = before + beyond;
     if (outside == 0)
@@ -8545,7 +8549,8 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     }
 }
 
-/* Computes a plane of the tile down a column: means, squares or products of two samples in a word. */
+/* Runs the vertical filter down one column for one plane of the tile: the means, the squares, or the products of the
+ * two samples in each word. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b, int shift, uint32_t (&out)[VIF_RUN]) {
     uint32_t low[COUNT], high[COUNT];

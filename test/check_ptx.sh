@@ -330,7 +330,8 @@ image() {
     done
 }
 
-# served FILE ARCHITECTURE...: checks the image that a driver receives, without the changes of fit()
+# served FILE ARCHITECTURE...: checks the PTX as a driver compiles it, without the changes that fit() makes for machine
+# code
 served() {
     file=$1
     name=$(basename "$1")

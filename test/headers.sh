@@ -202,7 +202,7 @@ standards='c99 gnu11'
 cxx_standards='c++11'
 [ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'
 switches='VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_NO_GPU VMAFGPU_NO_SIMD VMAFGPU_STATIC'
-# compile_all COMPILER SUFFIX LANGUAGE STANDARD...: adds commands that compile the header in these standards
+# compile_all COMPILER SUFFIX LANGUAGE STANDARD...: adds commands that compile the header with each of these standards
 compile_all() {
     cc=$1 suffix=$2 language=$3
     shift 3
@@ -540,7 +540,7 @@ for object in "$work"/fma_*.o; do
         sort | uniq -c > "$work/fused"
     grep -v user_function "$work/fused" > "$work/strays"
     check "$name: functions of the header with fused products: $(tr '\n' ' ' < "$work/strays")" [ ! -s "$work/strays" ]
-    # A compiler that fuses this function without the header must also fuse it after the header.
+    # If the compiler fuses user_function() without the header, it must also fuse this function after the header.
     if objdump -d "$(echo "$object" | sed 's/fma_/before_/')" | grep -Eq "$fused"; then
         check "$name: setting of the user after the header" grep -q user_function "$work/fused"
     fi

@@ -244,7 +244,7 @@ static void test_many_requests(void) {
     vmaf_model_destroy(m);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), 0);
     CHECK_INT(vmaf_feature_score_at_index(c, "VMAF_integer_feature_adm2_score", &score, 0), 0);
-    CHECK_INT(vmaf_close(c), 0); /* without a flush before */
+    CHECK_INT(vmaf_close(c), 0); /* without a preceding flush */
 }
 
 /* ---- extreme values ---- */

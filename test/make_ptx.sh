@@ -6,10 +6,10 @@
 #
 #     test/make_ptx.sh [BUILD [SCRATCH_FOLDER]]
 #
-# If nvcc is installed, it writes the PTX, otherwise clang 19 or later, which does not need CUDA. FORCE=nvcc or
-# FORCE=clang selects the compiler; NVCC, CLANG and PTXAS name the programs. If there is no compiler, the script prints
-# what to install and succeeds. SM="75 90" selects targets for machine code; SM=none builds only PTX. Machine code is
-# assembled again only if the PTX or ptxas has changed.
+# nvcc writes the PTX if it is installed. Otherwise clang 19 or later writes the PTX; clang does not need CUDA.
+# FORCE=nvcc or FORCE=clang selects the compiler; NVCC, CLANG and PTXAS name the programs. If there is no compiler, the
+# script prints what to install and succeeds. SM="75 90" selects targets for machine code; SM=none builds only PTX.
+# Machine code is assembled again only if the PTX or ptxas has changed.
 build=${1:-build}
 work=${2:-$build/blobs}
 root=$(dirname "$0")/..

@@ -86,7 +86,7 @@ fi
 
 # ---- installation, and the shared library ----
 
-# A build folder like that after `make blobs`. If no kernels were built, empty files replace them.
+# A build folder like the one that `make blobs` leaves. If no kernels were built, empty files replace them.
 kernels='vmafgpu_kernels.amd vmafgpu_kernels.nvidia'
 mkdir -p "$work/built"
 cp -pP "$build"/libvmaf.* "$work/built"

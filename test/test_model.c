@@ -305,7 +305,7 @@ static void test_refusals(void) {
         refuse_with(changes[i][0], changes[i][1], "");
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         refuse_with(named[i][0], named[i][1], named[i][2]);
-    /* Every text from which more than the last brace and line end is missing is rejected. */
+    /* A truncated text is rejected, unless only the last brace and the line end are missing. */
     for (size_t n = 0; n + 2 < size; n++) {
         char what[64];
         snprintf(what, sizeof what, "cut after %d bytes", (int)n);

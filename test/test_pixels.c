@@ -41,7 +41,7 @@ static fraction fraction_of(int matrix, int is_full, int depth, int plane) {
     return f;
 }
 
-/* Returns the rounded and clamped sample for sums of `weight` pixels, where `one` is the largest code. */
+/* Returns the rounded and clamped sample. r, g and b are sums over `weight` pixels; `one` is the largest code value. */
 static uint32_t exact(const fraction *f, int64_t weight, int64_t one, int64_t r, int64_t g, int64_t b) {
     const int64_t divisor = 2 * f->divisor * weight * one;
     const int64_t n = 2 * f->scale * (f->a[0] * r + f->a[1] * g + f->a[2] * b) + (2 * f->offset + 1) * (divisor / 2);

@@ -64,7 +64,7 @@ static void test_weights(void) {
     }
 }
 
-/* The weights must be close to the formulas in doubles. */
+/* Tests that the weights are close to the results of the formulas, which are computed in doubles. */
 static void test_kernels(void) {
     const double pi = 3.14159265358979323846;
     for (int i = 1; i < 3200; i++) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests static linking: libvmaf.a that contains GPU kernels, its installation from a release, and fully static programs,
-# which must never look for a driver.
+# Tests static linking: a libvmaf.a that contains GPU kernels, its installation from a release, and fully static
+# programs, which must never look for a driver.
 #
 #     test/test_static.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1

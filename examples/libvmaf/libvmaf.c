@@ -290,7 +290,7 @@ int vmaf_cuda_state_init(VmafCudaState **state, VmafCudaConfiguration config) {
  * Pictures
  * ------------------------------------------------------------------------------------------------ */
 
-/* A pool of reusable pictures of one kind. The context and each picture in use count their references to the pool. */
+/* A pool of reusable pictures of one kind. The context and each picture in use hold a counted reference to the pool. */
 typedef struct pool {
     int count;
     pthread_mutex_t lock;
@@ -1490,7 +1490,7 @@ static int await_more(VmafContext *c) {
     }
     if (!c->engine || c->is_flushed || c->waited_for == c->pushed)
         return 0;
-    c->waited_for = c->pushed; /* a GPU collects pairs into batches, so they must be submitted */
+    c->waited_for = c->pushed; /* a GPU collects pairs into batches; vmafgpu_wait() submits an incomplete batch */
     return vmafgpu_wait(c->engine, -1) == VMAFGPU_OK && collect_values(c) == 0;
 }
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct container_format {
-    const char *name;       /* with its article, as in "is NAME" */
+    const char *name;       /* including the article, such as "an X file", so that "is %s" reads correctly */
     const char *extensions; /* each has a space before and after it */
     int is_picture;         /* ffmpeg may decode it to RGB */
 } container_format;

@@ -40,8 +40,8 @@ int tool_is_same_name(const char *a, const char *b);
  * can use one device. */
 int tool_is_same_file(const file_id *a, const file_id *b);
 
-/* Sets the name of a file in messages: `what` if it is not NULL, otherwise the path in quotes. Only the end of a long
- * path is shown. */
+/* Sets `title`, the name by which messages refer to a file: `what` if it is not NULL, otherwise the path in quotes.
+ * Only the end of a long path is shown. */
 void tool_set_title(char title[SHOWN_PATH], const char *what, const char *path);
 
 /* Returns the file name of a path, or "standard input" for "-". */

@@ -80,7 +80,8 @@ typedef struct aligned_part {
 
 /* Finds the frames of a distorted video that correspond to the reference: counterparts[k] for frame r->begin + k. */
 static int align_video(session *all, int i, const aligned_part *r, int64_t *counterparts) {
-    int64_t most = all->o->align + 2; /* two more, so that an offset of --align is not at the edge of the search */
+    /* Two more, so that even the largest offset that --align allows is not at the edge of the search range. */
+    int64_t most = all->o->align + 2;
     int64_t usual = tool_frames_to_skip(all->o, i) - tool_frames_to_skip(all->o, 0), expected = r->begin + usual,
             frames;
     int64_t first = expected > most ? expected - most : 0;

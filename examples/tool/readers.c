@@ -202,8 +202,8 @@ static int offer_slots(session *all) {
     return result >= VMAFGPU_OK;
 }
 
-/* Checks whether a video that had ended when this pair was located has grown since. If so, resets the pair, which is
- * then located again, and returns 1. */
+/* Checks whether a video has grown since this pair was located, if it had ended by then. If a video has grown, resets
+ * the pair, which is then located again, and returns 1. */
 static int restart_if_grown(session *all, lent_pair *s) {
     pool *p = &all->pool;
     int is_longer = 0;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Returns the number of decimals that libvmaf prints: six, or sixteen if the fraction begins with six or more zeros.
- * Like libvmaf, it multiplies the fraction by ten until the result reaches 1. A comparison with 1e-6 would round
- * differently. */
+ * Like libvmaf, it multiplies the fraction by ten until the result reaches 1. Comparing the fraction with 1e-6 instead
+ * could give a different result because of rounding. */
 static int report_legacy_decimals(double number) {
     double size = fabs(number);
     if (!(size < 2147483648.0))
@@ -103,7 +103,7 @@ static int report_is_named(uint32_t character, int is_first) {
         { 'A', 'Z' },       { '_', '_' },       { 'a', 'z' },         { 0xc0, 0xd6 },
         { 0xd8, 0xf6 },     { 0xf8, 0x2ff },    { 0x370, 0x37d },     { 0x37f, 0x1fff },
         { 0x200c, 0x200d }, { 0x2070, 0x218f }, { 0x2c00, 0x2fef },   { 0x3001, 0xd7ff },
-        { 0xf900, 0xfdcf }, { 0xfdf0, 0xfffd }, { 0x10000, 0xeffff }, /* not allowed as the first: */ { '-', '.' },
+        { 0xf900, 0xfdcf }, { 0xfdf0, 0xfffd }, { 0x10000, 0xeffff }, /* not as the first character: */ { '-', '.' },
         { '0', '9' }
     };
     int count = (int)(sizeof ranges / sizeof ranges[0]) - (is_first ? 2 : 0);

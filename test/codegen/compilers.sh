@@ -221,8 +221,8 @@ is_new_enough() {
     [ -n "$CLANG" ] || [ "${clang_major:-0}" -ge 19 ]
 }
 
-# Sets clang, and clang_ptx to the newest PTX version up to 8.0 that it writes (cp.async needs 7.0). Clang 14 keeps
-# kernel arguments in local memory; clang 19 does not.
+# Sets `clang` to a clang that writes PTX, and `clang_ptx` to the newest PTX version, up to 8.0, that this clang writes.
+# (cp.async needs PTX 7.0.) Clang 14 keeps kernel arguments in local memory; clang 19 does not.
 find_clang() {
     echo 'extern "C" __attribute__((global)) void probe(int *p) { *p = 1; }' > "$work/probe.cu"
     for clang in $clangs; do

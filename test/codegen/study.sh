@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles aliasing.cu with nvcc and clang, and counts the loads, additions and stores of each way in PTX and, if ptxas
-# and a disassembler are installed, in machine code. Fails if the accessor that vmafgpu_kernels.cu uses does not read
-# through the read-only path, or if its machine code reads a value more than once.
+# Compiles aliasing.cu with nvcc and clang. Counts the loads, additions and stores of each of its kernels in PTX and, if
+# ptxas and a disassembler are installed, also in machine code. Fails if the accessor that vmafgpu_kernels.cu uses does
+# not read through the read-only path, or if its machine code reads a value more than once.
 #
 #     test/codegen/study.sh [SCRATCH_FOLDER]
 here=$(dirname "$0")

@@ -12,7 +12,7 @@ typedef struct option {
     const char *name;
     option_kind kind;
     double low, high;   /* range of a number */
-    const char *likely; /* words, or numbers that half of the cases use */
+    const char *likely; /* the possible words; for numbers, values that are used half of the time */
 } option;
 
 typedef struct feature {

@@ -840,7 +840,7 @@ static int may_fail(const sequence *s, const track *c, int row, vmafgpu_result r
            (result == VMAFGPU_ERROR_FRAME && c->has_illegal) || (result == VMAFGPU_ERROR_MEMORY && is_out_of_memory(s));
 }
 
-/* Scores the frames of a clip in a plain context, with preceding and following frames as pairs. */
+/* Scores all frames of a clip in a plain context. Preceding and following frames are pushed as ordinary pairs. */
 static vmafgpu *replay(sequence *s, const track *c, heat *maps) {
     vmafgpu_config config = s->plain;
     vmafgpu *plain;

@@ -166,7 +166,7 @@ static int same_columns(const outcome *got, const outcome *expected) {
     return same;
 }
 
-/* Compares a run with plain C and counts the result. */
+/* Compares the outcome of a run with the outcome in plain C, and counts whether they are equal. */
 static void compare(const fuzz_case *c, const char *way, const outcome *got, const outcome *expected) {
     char clip_text[128], first[300] = "", columns[1024] = "", message[100], name[TALLY_NAME], example[TALLY_TEXT];
     fuzz_case_describe(c, clip_text, sizeof clip_text);

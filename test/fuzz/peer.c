@@ -1,12 +1,13 @@
-/* Runs random cases (cases.h) with the tool of libvmaf in plain C (--cpumask 255) and with our tool. Compares the
- * reports byte for byte, except version and fps.
+/* Runs random cases (cases.h) with the tool of libvmaf, restricted to plain C (--cpumask 255), and with our tool.
+ * Compares the reports byte for byte, except version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
  *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER
  *
  *   --vmaf17   the tool of libvmaf 3.2.0, built with -Denable_float=true, with "%.17g" instead of "%.6f" and "%.16f" in
  *              libvmaf/src/output.c: it prints the same digits as our tool with --precision max
- *   --vmaf     the same tool with output.c unchanged; then a third of the cases also compares default reports
+ *   --vmaf     the same tool with output.c unchanged; if given, default reports are also compared in a third of the
+ *              cases
  *   --seed     default: a fresh seed, which is printed
  *
  * Each case has one of these results:
@@ -96,7 +97,7 @@ static void wait_for(run *r) {
     test_need(r->status != 127, "a tool could not be started");
 }
 
-/* Whether a signal ended a tool, even if a shell script ran the tool. */
+/* Whether a tool was killed by a signal, even if a shell script ran the tool. */
 static int is_crash(int status) {
     return status < 0 || status == 134 || status == 139;
 }
@@ -155,7 +156,7 @@ static int columns_with(const char *columns, const char *part, const char *other
     return count;
 }
 
-/* Whether the y4m reader of libvmaf assumes a wrong length of chroma rows, and reads from wrong positions. */
+/* Whether the y4m reader of libvmaf assumes the wrong length for chroma rows, and so reads from wrong positions. */
 static int is_misread(const fuzz_case *c) {
     const int is_odd = (c->width & 1) || (c->chroma == 420 && (c->height & 1));
     return c->is_y4m && (c->chroma == 420 || c->chroma == 422) && is_odd;

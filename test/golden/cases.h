@@ -31,7 +31,8 @@ typedef struct test_case {
     case_feature features[CASE_FEATURES];
 } test_case;
 
-/* Cuts the part before the separator off *text, and returns it. Returns NULL after the last piece. */
+/* Returns the next piece of *text, which ends before the separator, and moves *text past the separator. Returns NULL
+ * after the last piece. */
 static inline char *case_piece(char **text, char separator) {
     char *piece = *text, *end = piece ? strchr(piece, separator) : NULL;
     if (end)

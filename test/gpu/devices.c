@@ -844,7 +844,7 @@ static void parallel_with_gaps(void *user, int count, void (*task)(void *arg, in
         task(arg, i);
 }
 
-/* If config.parallel_for sometimes skips tasks, pushes fail, but no score may be wrong. */
+/* config.parallel_for sometimes skips tasks; then pushes may fail, but no score may be wrong. */
 static void check_devices_parallel_for(gpu *g) {
     enum { FRAMES = 24 };
     film f = film_make("texture+mix", 40, 36, 8, FRAMES, 880);

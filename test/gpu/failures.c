@@ -148,7 +148,8 @@ static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }
 
-/* Repeats the run with a fault at every `stride`-th occasion, until a run ends before the fault occurs. */
+/* Repeats the run with one fault, which occurs `stride` occasions later each time, until a run ends before the fault
+ * occurs. */
 static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const push_plan *way, int stride) {
     static const int errors[] = { 2, 700, 719, 999 };

@@ -10,7 +10,8 @@ typedef struct pixel_case {
     int width, height, depth;
     vmafgpu_chroma chroma;
     vmafgpu_layout layout;
-    int margin, offset; /* bytes after each row (negative: bottom-up); before the first row */
+    /* margin: bytes after each row; if negative, rows are stored bottom-up. offset: bytes before the first row */
+    int margin, offset;
     int batch;
 } pixel_case;
 

@@ -286,7 +286,7 @@ GPU_FN float fused(float a, float b, float c) {
 GPU_FN double fused(double a, double b, double c) {
     return fma(a, b, c);
 }
-/* Approximate, as on a device: wrong by -1, 0 or 1 unit in the last place, depending on the bits of the argument. */
+/* Approximate, as on a device: off by -1, 0 or 1 units in the last place, depending on the bits of the argument. */
 GPU_FN float reciprocal(float v) {
     const uint32_t r = bits_of(1.0f / v);
     const uint32_t exponent = r >> 23 & 255;
@@ -356,7 +356,7 @@ template <int N> GPU_FN void load_shared(uint32_t (&v)[N], const void *p) {
     memcpy(v, p, sizeof v);
 }
 
-/* ---- matrix products of rows and columns of 32 bytes, which are exchanged as 16-bit values ---- */
+/* ---- matrix products of rows and columns of 32 bytes; lanes exchange these bytes as 16-bit values ---- */
 /* These products take most of the time, so they are vectorised and compiled without sanitizers. */
 #define SIMULATED_PLAIN __attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
 template <class Byte>

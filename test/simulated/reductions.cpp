@@ -223,8 +223,8 @@ void test_motion_blocks() {
     }
 }
 
-/* Values are up to the maximum per thread, which has eight samples: logarithms are below 2^19, terms of a numerator
- * below 2^15 in magnitude, noise below 2^31. */
+/* Values are up to the maximum that a thread can reach. A thread has eight samples. For each sample, the logarithm is
+ * below 2^19, the term of the numerator is below 2^15 in magnitude, and the noise is below 2^31. */
 void test_vif_blocks() {
     enum { GRID = 5, THREADS = VMAFGPU__VIF_PLAIN_THREADS, COUNT = GRID * THREADS };
     for (int way = 0; way < 5; way++) {

@@ -59,10 +59,10 @@ enum {
     X(reset, void, (void)) \
     X(set, void, (int property, long long value)) \
     X(set_order, void, (int blocks, int streams, uint64_t seed)) \
-    /* Makes the n-th call from now of this entry point (NULL: of any) return `error`, once. n = 0 cancels this. \
-     * Entry points that release objects release them anyway. */ \
+    /* Makes the n-th call to this entry point (NULL: to any), counted from now, return `error`, once. n = 0 cancels \
+     * this. Entry points that release objects release them anyway. */ \
     X(fail, void, (const char *entry, long n, int error)) \
-    /* Loses the device: from the n-th call from now on, every call returns `error`. n = 0 ends this. */ \
+    /* Loses the device: starting with the n-th call from now, every call returns `error`. n = 0 ends this. */ \
     X(lose, void, (long n, int error)) \
     /* Loses one device: counts calls while this device is current, and makes them fail. */ \
     X(lose_device, void, (int device, long n, int error)) \

@@ -329,7 +329,7 @@ static int serve(const cluster *c) {
 
 /* ---- the first rank ---- */
 
-/* The thread of the first rank that scores and joins. */
+/* On the first rank, the thread that scores and joins. */
 static void *first_work(void *user) {
     cluster *c = (cluster *)user;
     pthread_mutex_lock(&c->lock);

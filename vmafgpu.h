@@ -3002,14 +3002,16 @@ typedef struct vmafgpu__map_launch {
 /* ================================================================================================
  * >>functions                                    exp, log10, pow, sin: fixed bits
  * ================================================================================================
- * C libraries differ in the last bits of these functions, and the bits reach the scores. So the header has functions of
- * its own; of the C library it only calls sqrt() and functions with exact results, such as floor() and ldexp().
+ * The results of these functions differ in the last bits between C libraries, and such differences would change scores.
+ * Therefore, the header contains its own functions. From the C library it calls only sqrt() and functions with exact
+ * results, such as floor() and ldexp().
  *
- * exp, log10, pow and powf (in >>arithmetic) return the bits of the GNU C library 2.28 and later on x86-64 with FMA.
- * That library uses the algorithms and tables of Arm's optimized-routines (log10: the formula of Sun's fdlibm), and its
- * compiler fuses some products with sums. These operations are fused here, the others are not. sin, cos and atan2 are
- * rounded correctly with an error below 0.50001 ulp. The GNU C library returns the other neighbour in 0.1 % of the
- * cases. Features round the results of these doubles to float, which hides the difference.
+ * exp, log10, pow and powf (in >>arithmetic) are bit-identical to those of the GNU C library 2.28 and later on x86-64
+ * with FMA. That library uses the algorithms and tables of Arm's optimized-routines (log10: the formula of Sun's
+ * fdlibm), and its compiler fuses some products with sums. The same operations are fused here, and no others. sin, cos
+ * and atan2 are almost always correctly rounded: their errors are below 0.50001 ulp. The GNU C library returns the other
+ * neighbour for 0.1 % of the arguments. Features round the values that they compute from these doubles to float, which
+ * hides the difference.
  */
 
 /* ---- a * b + c, rounded once ----

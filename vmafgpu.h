@@ -3009,9 +3009,9 @@ typedef struct vmafgpu__map_launch {
  * exp, log10, pow and powf (in >>arithmetic) are bit-identical to those of the GNU C library 2.28 and later on x86-64
  * with FMA. That library uses the algorithms and tables of Arm's optimized-routines (log10: the formula of Sun's
  * fdlibm), and its compiler fuses some products with sums. The same operations are fused here, and no others. sin, cos
- * and atan2 are almost always correctly rounded: their errors are below 0.50001 ulp. The GNU C library returns the other
- * neighbour for 0.1 % of the arguments. Features round the values that they compute from these doubles to float, which
- * hides the difference.
+ * and atan2 are almost always correctly rounded: their errors are below 0.50001 ulp. The GNU C library returns the
+ * other neighbour for 0.1 % of the arguments. Features round the values that they compute from these doubles to float,
+ * which hides the difference.
  */
 
 /* ---- a * b + c, rounded once ----

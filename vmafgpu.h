@@ -27368,7 +27368,6 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     }
     if (!is_readable)
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%.440s", v->note);
-    v->subject[0] = '\0'; /* the subject names a later frame; the caller adds the number of this frame */
     vmafgpu_result result = vmafgpu__cpu_need(v);
     int before = g->fed == position ? history : 0; /* number of previous frames that the CPU has processed */
     for (int k = history - before; result == VMAFGPU_OK && k >= 0; k--) {
@@ -27799,10 +27798,8 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
     const vmafgpu_frame *frame = item ? is_reference ? &item->reference : &item->distorted : NULL;
     for (int y = 0; frame && frame->memory == VMAFGPU_MEMORY_HOST && outcome->illegal & 3 && y < v->config.height; y++)
         if (v->gpu->functions->or_words((const uint8_t *)frame->data[0] + y * frame->pitch[0], v->config.width) &
-            vmafgpu__illegal_bits(&v->config, 0)) {
-            v->subject[0] = '\0';
+            vmafgpu__illegal_bits(&v->config, 0))
             return vmafgpu__illegal_sample(v, is_reference ? "reference" : "distorted", frame, 0, y);
-        }
     return vmafgpu__fail(v, VMAFGPU_ERROR_FRAME, "%s: %s sample exceeds %d bits",
                          is_reference ? "reference" : "distorted", outcome->illegal & 3 ? "luma" : "chroma",
                          v->config.bit_depth);
@@ -27827,13 +27824,16 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
         vmafgpu__retire(v, wait_mode == VMAFGPU__WAIT);
         vmafgpu__gpu_leave(v);
     }
-    if (g->collected < g->retired) {
-        const int64_t i = g->collected++ % g->ring;
-        *sums = g->outcomes[i].sums;
-        vmafgpu__finalise_values(v, vmafgpu__words_at(g, i));
-        return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
-    }
-    return g->is_dead ? vmafgpu__take_over(v, sums) : VMAFGPU_AGAIN;
+    const int is_retired = g->collected < g->retired;
+    if (!is_retired && !g->is_dead)
+        return VMAFGPU_AGAIN;
+    v->subject[0] = '\0'; /* the subject names a later frame; the caller adds the number of this frame */
+    if (!is_retired)
+        return vmafgpu__take_over(v, sums);
+    const int64_t i = g->collected++ % g->ring;
+    *sums = g->outcomes[i].sums;
+    vmafgpu__finalise_values(v, vmafgpu__words_at(g, i));
+    return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
 }
 
 /* Splits a detached job with several distorted frames into jobs with one distorted frame each, and runs these. */

@@ -1,10 +1,16 @@
-/* Makes LZMA streams for containers in tests. lzma_literals() writes a stream in the .lzma format that contains only
- * literals and no matches. `out` needs 8 * size + 32 bytes. Returns the number of bytes written. */
+/* Makes containers of kernels for tests; include it after the implementation in vmafgpu.h.
+ *
+ * lzma_literals() writes a stream in the .lzma format that contains only literals and no matches. `out` needs 8 * size
+ * + 32 bytes. Returns the number of bytes written.
+ *
+ * container_seal() writes the head of a container with `count` blobs, whose entries have been written. `interface` is
+ * VMAFGPU__KERNEL_INTERFACE, or another value for a container of another version of vmafgpu.h. */
 #ifndef LZMA_H
 #define LZMA_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct range_coder {
     unsigned char *out;
@@ -55,5 +61,17 @@ static inline size_t lzma_literals(const void *data, size_t size, unsigned char 
         range_shift(&r);
     return (size_t)(r.out - out);
 }
+
+#ifndef VMAFGPU_NO_GPU
+static inline void container_seal(unsigned char *container, int count, uint32_t interface) {
+    const size_t checked =
+        VMAFGPU__CONTAINER_HEAD - VMAFGPU__CONTAINER_CHECKED + (size_t)count * VMAFGPU__CONTAINER_ENTRY;
+    uint32_t numbers[3] = { (uint32_t)count, 0, interface };
+    memcpy(container, "vmafgpu kernels\n", 16);
+    memcpy(container + 16, numbers, sizeof numbers);
+    numbers[1] = vmafgpu__crc32(container + VMAFGPU__CONTAINER_CHECKED, checked);
+    memcpy(container + 16, numbers, sizeof numbers);
+}
+#endif
 
 #endif

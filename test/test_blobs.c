@@ -166,8 +166,6 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
     bytes b = bytes_new(entries + 8 * (first->size + second->size) + 64), both = bytes_new(first->size + second->size);
     unsigned char *at = b.data + entries;
     memset(b.data, 0, entries);
-    memcpy(b.data, "vmafgpu kernels\n", 16);
-    put_u32(b.data + 16, 2);
     memcpy(both.data, first->data, first->size);
     memcpy(both.data + first->size, second->data, second->size);
     for (int i = 0; i < 2; i++) {
@@ -184,8 +182,7 @@ static bytes container(const bytes *first, const bytes *second, int is_one) {
         }
         put_u32(entry + 28, (uint32_t)blobs[i]->size);
     }
-    put_u32(b.data + CHECKED, VMAFGPU__KERNEL_INTERFACE);
-    put_u32(b.data + 20, vmafgpu__crc32(b.data + CHECKED, HEAD - CHECKED + 2 * ENTRY));
+    container_seal(b.data, 2, VMAFGPU__KERNEL_INTERFACE);
     b.size = (size_t)(at - b.data);
     free(both.data);
     return b;
@@ -262,7 +259,7 @@ static void test_invalid_entries(void) {
         bytes b = container(&first, &second, 1);
         snprintf(test_where, sizeof test_where, "invalid entry %d", (int)i);
         put_u32(b.data + HEAD + ENTRY * cases[i].entry + cases[i].at, cases[i].value);
-        put_u32(b.data + 20, vmafgpu__crc32(b.data + CHECKED, HEAD - CHECKED + 2 * ENTRY));
+        container_seal(b.data, 2, VMAFGPU__KERNEL_INTERFACE);
         CHECK_INT(good_blobs(&b, &first, &second), cases[i].expected);
         free(b.data);
     }
@@ -290,8 +287,7 @@ static void test_other_version(void) {
     bytes b = container(&first, &second, 1);
     for (int bit = 0; bit < 32; bit++) {
         snprintf(test_where, sizeof test_where, "another version, bit %d", bit);
-        put_u32(b.data + CHECKED, VMAFGPU__KERNEL_INTERFACE ^ 1u << bit);
-        put_u32(b.data + 20, vmafgpu__crc32(b.data + CHECKED, HEAD - CHECKED + 2 * ENTRY));
+        container_seal(b.data, 2, VMAFGPU__KERNEL_INTERFACE ^ 1u << bit);
         CHECK(is_refused(&b));
     }
     free(b.data);

@@ -15,7 +15,6 @@ vmaf_kernels := vmafgpu_kernels.nvidia vmafgpu_kernels.amd
 # time.
 vmaf_folder  := $(if $(WINDOWS)$(filter $(PREFIX)/lib,$(LIBDIR)),,-DVMAFGPU_KERNEL_FOLDER='"$(PREFIX)/lib/vmafgpu"')
 
-
 LIBRARIES    ?= shared static
 EMBED        ?=
 vmaf_shared  := $(filter shared,$(LIBRARIES))
@@ -38,8 +37,8 @@ libvmaf: $(if $(vmaf_shared),$(vmaf_library)) $(if $(vmaf_static),$(BUILD)/libvm
 
 $(BUILD)/libvmaf.flags: vmaf_forced
 	@mkdir -p $(BUILD)
-	@echo $(foreach flag,$(vmaf_flags),'$(subst ','\'',$(flag))') | cmp -s - $@ || \
-	    echo $(foreach flag,$(vmaf_flags),'$(subst ','\'',$(flag))') > $@
+	@echo $(foreach flag,$(vmaf_flags),'$(subst ','\'',$(flag))') > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h examples/tool/report.c \
         examples/tool/report.h vmafgpu.h models/model_embed.h $(BUILD)/libvmaf.flags $(vmaf_arrays)

@@ -81,14 +81,10 @@ has_xz() {
     return 1
 }
 
-# kernel_interface: prints VMAFGPU__KERNEL_INTERFACE of vmafgpu.h
-kernel_interface() {
-    sed -n 's/^#define VMAFGPU__KERNEL_INTERFACE //p' "$root/vmafgpu.h"
-}
-
-# check_interface: ends the script if VMAFGPU__KERNEL_INTERFACE does not fit the types that kernels and host share
+# check_interface: sets $kernel_interface; ends the script if VMAFGPU__KERNEL_INTERFACE does not fit the types that
+# kernels and host share
 check_interface() {
-    [ "$("$root/test/interface.sh" "$root/vmafgpu.h")" = "$(kernel_interface)" ] ||
+    kernel_interface=$("$root/test/interface.sh") ||
         die 'vmafgpu.h: VMAFGPU__KERNEL_INTERFACE is out of date; run test/interface.sh -i'
 }
 
@@ -118,7 +114,7 @@ container() {
         fi
     done
     # shellcheck disable=SC2086
-    "$packer" "$vendor" "$(kernel_interface)" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
+    "$packer" "$vendor" "$kernel_interface" "$work/vmafgpu_kernels.$vendor" "$work/vmafgpu_$vendor.h" $packed
 }
 
 # for_each LIST COMMAND: runs the command for each item of the list, with one process per processor. Each of n processes

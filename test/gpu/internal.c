@@ -577,15 +577,6 @@ static size_t sim_kernels(const gpu *g, int is_good, char *out) {
     return 64;
 }
 
-/* Writes the head of a container with `count` blobs, except for the signature. */
-static void finish_container(unsigned char *container, int count, uint32_t interface) {
-    const size_t checked = VMAFGPU__CONTAINER_HEAD - VMAFGPU__CONTAINER_CHECKED + (size_t)(32 * count);
-    uint32_t numbers[3] = { (uint32_t)count, 0, interface };
-    memcpy(container + 16, numbers, sizeof numbers);
-    numbers[1] = vmafgpu__crc32(container + VMAFGPU__CONTAINER_CHECKED, checked);
-    memcpy(container + 16, numbers, sizeof numbers);
-}
-
 void test_containers(gpu *g) {
     static const struct {
         const char *name;
@@ -637,15 +628,14 @@ void test_containers(gpu *g) {
             count = i;
             at = pass ? at : (size_t)(VMAFGPU__CONTAINER_HEAD + 32 * count);
         }
-        memcpy(container, "vmafgpu kernels\n", 16);
         config.gpu.kernels = container;
         config.gpu.kernels_size = at;
         /* a container of another version of vmafgpu.h */
-        finish_container(container, count, VMAFGPU__KERNEL_INTERFACE ^ 1);
+        container_seal(container, count, VMAFGPU__KERNEL_INTERFACE ^ 1);
         CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(vmafgpu_last_error(v), "config.gpu.kernels: belongs to another version of vmafgpu.h");
         vmafgpu_close(v);
-        finish_container(container, count, VMAFGPU__KERNEL_INTERFACE);
+        container_seal(container, count, VMAFGPU__KERNEL_INTERFACE);
         CHECK_INT(vmafgpu_open(&v, &config), cases[c].words ? VMAFGPU_ERROR_BACKEND : VMAFGPU_OK);
         if (cases[c].words) {
             CHECK_HAS(vmafgpu_last_error(v), cases[c].words);

@@ -26053,7 +26053,9 @@ typedef struct vmafgpu__vendor {
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     if (!vmafgpu__can_load_libraries()) {
-        vmafgpu__message(reason, size, "a fully static program cannot load a driver; link glibc as a shared library");
+        vmafgpu__message(reason, size,
+                         "a fully static program cannot load a driver (%.200s); link glibc as a shared library",
+                         path ? path : vendor->library);
         return NULL;
     }
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;

@@ -24516,15 +24516,15 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
- * The plain C functions of the feature sections are the lowest instruction set level. The vector functions of the other
- * levels produce bit-identical results. Each function processes a strip of rows of one picture and gets its arguments
- * from a job or a task. The chains call the functions.
+ * The plain C functions of the feature sections form the lowest instruction set level. The vector functions of the
+ * other levels produce bit-identical results. Each function processes a strip of rows of one picture and takes its
+ * arguments from a job or a task. The chains call the functions.
  */
 
 /* ---- levels: the same functions in several instruction sets ---- */
 
-/* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by lanes
- * of 0. Vectors have up to 32 lanes. */
+/* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by zero
+ * lanes. Vectors have up to 32 lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -24539,8 +24539,8 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
 
-/* Returns a bit mask of the kinds of registers that the operating system saves. AVX requires all bits of 6, AVX-512 all
- * bits of 0xe6. */
+/* Returns a bit mask that shows which kinds of registers the operating system saves. AVX requires all bits of 6;
+ * AVX-512 requires all bits of 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -24684,7 +24684,7 @@ static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int sc
         vmafgpu__atomic_set(&cpu->chains.is_stopped, 1);
 }
 
-/* Stores rows of the reference, which are needed for the motion of the next frame. */
+/* Stores rows of the reference for the motion of the next frame. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int y = first; y < end; y++)
@@ -24835,7 +24835,7 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* The first member has computed the results that depend only on the reference. Copies them to the other members. */
+/* Copies the results that depend only on the reference from the first member to the other members. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -24856,7 +24856,7 @@ static void vmafgpu__set_before(vmafgpu *v, int history) {
             v->cpu->before[i] = vmafgpu__own_view(v->cpu, vmafgpu__history(v->cpu, i));
 }
 
-/* Reports the first chroma sample that does not fit the bit depth. */
+/* Reports the first chroma sample that does not fit the bit depth; returns VMAFGPU_OK if there is none. */
 static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
     const vmafgpu_config *c = &v->config;
     const uint32_t illegal = vmafgpu__illegal_bits(c, 0);
@@ -24938,7 +24938,7 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* Sets *own to the frame itself or, for an RGB frame, to the planes that result from its conversion. */
+/* Sets *own to a copy of *frame or, for an RGB frame, to the planes that result from its conversion. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
@@ -25145,7 +25145,7 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Does nothing: the engine itself counts the references that precede a pair. */
+/* There is nothing to reset: the engine itself counts the references that precede a pair. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -25283,8 +25283,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: a state for each feature, and scratch memory that only one feature
- * uses at a time. Features with a `score` function share this scratch memory. */
+/* Allocates the memory of the standalone features: a state for each of them, and scratch memory, which only one feature
+ * uses at a time. Features with a `score` function use the same scratch memory. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25394,8 +25394,7 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. If memory is short, closes the backend, and the next pair makes a new
- * attempt. */
+/* Opens the CPU backend after a GPU failure. On failure, closes it again, so that the next pair makes a new attempt. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -25440,7 +25439,7 @@ VMAFGPU__COLD
  * contains the frames.
  */
 
-/* Returns the name of the kind of image if a frame is an image on the GPU, otherwise NULL. */
+/* If a frame is an image on the GPU, returns the name of the kind of image for messages; otherwise returns NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
            : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
@@ -25582,7 +25581,7 @@ VMAFGPU__COLD_END
  * ================================================================================================ */
 
 /* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes; the sizes are not read. The
- * rest is the output of a range coder. The context of a bit selects the adaptive probability of the bit, in units of
+ * rest is the output of a range coder. Each bit has a context, which selects an adaptive probability in units of
  * 1/2048. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
@@ -25599,11 +25598,11 @@ typedef struct vmafgpu__lzma_lengths {
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* [0] whether an earlier distance is used again; [1] whether this is not the latest one, [2] nor the 2nd latest,
-     * [3] nor the 3rd latest. */
+    /* [0] whether one of the last four distances is used again; [1] whether it is older than the latest one, [2] than
+     * the 2nd latest, [3] than the 3rd latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* [0] with a new distance, [1] with an earlier one */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] if the distance is new, [1] if it is used again */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -25681,7 +25680,7 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
 }
 
 /* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of bits
- * after them. For slots 14 and above, only the lowest four bits have contexts. */
+ * after them. For slots 14 and above, only the lowest four of the bits after these two have contexts. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -25761,7 +25760,8 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
         const uint8_t *const from = out + made - last[0] - 1;
         length = length < size - made ? length : size - made;
         made += length;
-        /* Source and target may overlap: each copy doubles the number of bytes that the next copy can read. */
+        /* Source and target may overlap, so the bytes are copied in pieces. Each piece doubles the number of bytes that
+         * the next piece can contain. */
         for (size_t piece = (size_t)last[0] + 1; length > 0; piece *= 2) {
             piece = piece < length ? piece : length;
             memcpy(out + made - length, from, piece);
@@ -25796,9 +25796,9 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions. A vendor fills this table by looking up names in its library. Where the APIs
- * differ in more than names, each vendor has its own function (>>vendors). The rest of the engine does not depend on
- * the vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
+ * The driver is a table of functions, which are looked up by name in the library of the vendor. Where the APIs differ
+ * in more than names, each vendor has its own function (>>vendors). The rest of the engine does not depend on the
+ * vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
  */
 #ifdef _WIN32
 /* These declarations are the same as those in windows.h, which may or may not have been included. */
@@ -25838,7 +25838,7 @@ static int vmafgpu__can_load_libraries(void) {
     const unsigned long address = getauxval(AUXV_HEADERS), size = getauxval(AUXV_HEADER_SIZE);
     const unsigned long count = address && size >= sizeof(uint32_t) ? getauxval(AUXV_HEADER_COUNT) : 0;
     for (unsigned long i = 0; i < count; i++) {
-        uint32_t type; /* the first field of a program header, both in 32-bit and in 64-bit files */
+        uint32_t type; /* the first field of a program header, in both 32-bit and 64-bit files */
         memcpy(&type, (const char *)address + i * size, sizeof type);
         if (type == HEADER_INTERPRETER) /* names the dynamic loader; static programs have no such header */
             return 1;
@@ -25849,8 +25849,8 @@ static int vmafgpu__can_load_libraries(void) {
 #endif
 }
 
-/* Opens a library. If only_loaded is set, the process must have loaded the library already. If is_kept is set, the
- * library is never unloaded. */
+/* Opens a library. If only_loaded is set, succeeds only if the process has already loaded the library. If is_kept is
+ * set, the library is never unloaded. */
 static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kept) {
 #ifdef _WIN32
     void *library = only_loaded && !GetModuleHandleA(path) ? NULL : LoadLibraryA(path);
@@ -25905,7 +25905,7 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* The layouts of CUDA_ARRAY3D_DESCRIPTOR and, for arrays, of CUDA_RESOURCE_DESC. */
+/* These two structs have the layouts of CUDA_ARRAY3D_DESCRIPTOR and, for arrays, CUDA_RESOURCE_DESC. */
 typedef struct vmafgpu__array_shape {
     size_t width, height, depth;
     int format;
@@ -25919,8 +25919,8 @@ typedef struct vmafgpu__resource {
 } vmafgpu__resource;
 
 /* Each row contains the name in the table, the result type, the arguments, the CUDA name and the HIP name. A CUDA or
- * HIP name is NULL if that vendor does not need the function. A leading '?' marks functions that old libraries may
- * lack. Handles are opaque pointers, devices are ints, and device addresses have 64 bits. */
+ * HIP name is NULL if the code for that vendor does not use the function. A leading '?' marks functions that old
+ * libraries may lack. Handles are opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -26023,7 +26023,7 @@ typedef struct vmafgpu__vendor {
     const char *image_files[2];                 /* file names to look for beside the program */
     const struct vmafgpu__blob *blobs; /* compiled-in kernels; the last entry has no target; NULL if there are none */
     int enter_function, copy_function; /* driver functions that `enter` and `copy_rows` call, for messages */
-    size_t state_size;                 /* size of the vendor's struct (vmafgpu__gpu.state), which is zero at first */
+    size_t state_size;                 /* size of the vendor's struct (vmafgpu__gpu.state), initialised to zero */
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
@@ -26087,7 +26087,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
 }
 
 /* Writes the path of the file that contains this code (a shared library or the program) and returns the length of the
- * path. The path may be relative. Returns 0 if the system does not report it. */
+ * path. The path may be relative. Returns 0 if the system does not report the path. */
 static size_t vmafgpu__path_of_code(char *out, size_t size) {
     static const char here = 0;
 #ifdef _WIN32
@@ -26152,9 +26152,9 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a file in the folder of the file that contains this code or of the running program, or where `make install`
- * puts it: in ../lib/vmafgpu relative to these folders, or in VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if
- * there is no such file. */
+/* Finds a kernel file. Searches the folder of the file that contains this code, then the folder of the running program,
+ * including the folders relative to them into which `make install` can copy kernels. Searches VMAFGPU_KERNEL_FOLDER
+ * last if that is defined. Returns 0 if the file does not exist in any of them. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
@@ -26184,15 +26184,15 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
  *
  * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
  * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
- * descriptions. Numbers are little-endian and have 32 bits. A description contains the target, the size and the CRC-32
- * of the stream, and the offset and size of the blob in the unpacked stream. The size of the stream is 0 if the blob is
- * in the same stream as the previous blob. If kernels are compiled in, the descriptions are a table and the streams are
- * text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
+ * descriptions. Numbers are little-endian and have 32 bits. A description contains the target of the blob, the size and
+ * the CRC-32 of its stream, and the offset and size of the blob in the unpacked stream. If the previous blob is in the
+ * same stream, the size of the stream is 0. If kernels are compiled in, the descriptions are a table and the streams
+ * are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
 /* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
  * blob is unpacked. */
 typedef struct vmafgpu__blob {
-    char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for 8.0 and later), "gfx1100" */
+    char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for capability 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
     uint32_t is_text, packed_size; /* is_text: the stream is text in rows, each of TEXT_ROW characters and a NUL */
     uint32_t crc;                  /* CRC of the packed stream */
@@ -26253,7 +26253,7 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     return at == size ? (int)count : -1;
 }
 
-/* Whether a container that has been read matches this version of the header. */
+/* Whether a container that has been read contains kernels for the kernel interface of this header. */
 static int vmafgpu__is_current_container(const vmafgpu__image *image) {
     return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
@@ -26434,7 +26434,7 @@ typedef struct vmafgpu__item {
 /* The results that the GPU computes for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* bits for illegal samples: 0 reference, 1 distorted, 2 and 3 the chroma of each */
+    uint32_t illegal; /* bits for illegal samples: 0, 1 in luma (reference, distorted); 2, 3 in chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -26469,7 +26469,7 @@ struct vmafgpu__gpu {
     int device, has_device, is_inside;
     char name[128], architecture[32]; /* architecture: "gfx1100", "sm_90" */
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
-    uint64_t tested;                  /* hash of the self-test's results */
+    uint64_t tested;                  /* hash of the self-test results */
     vmafgpu__launch_context context;
     int is_dead;    /* a driver call has failed; the note names it */
     int is_drained; /* set after a failure, once none of our work runs on the device */
@@ -26522,7 +26522,7 @@ static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
         map[i - 1] = (float)NAN;
 }
 
-/* Stops using the GPU; the note explains why. */
+/* Stops using the GPU and stores the reason in the note. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
         vmafgpu__slot *slot = &v->gpu->slots[i];
@@ -26633,8 +26633,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must copy a frame to our planes: it is in pageable memory, or in pinned memory from which the driver
- * cannot copy it. */
+/* Whether the CPU must copy a frame to our planes, because the frame is in pageable memory, or in pinned memory but in
+ * a form that the driver cannot copy. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -26904,7 +26904,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns the offset in the results at which the words of an extractor begin for a pair. */
+/* Returns the offset, within the results, at which the words of an extractor for this pair begin. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -26923,8 +26923,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes each pair of a finished batch for as long as the feature requests another pass. The caller sees no results
- * until all pairs are finished. */
+/* Recomputes each pair of a finished batch for as long as the feature requests another pass. The results of the batch
+ * are reported only after that. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -27401,7 +27401,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
     VMAFGPU__STAGE_COPY,   /* the CPU checks the frame and copies it to our plane */
-    VMAFGPU__STAGE_CONVERT /* the frame is lent, so it is already in our plane, but not packed */
+    VMAFGPU__STAGE_CONVERT /* the frame was written to a lent buffer, which is our plane, but is not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -27441,7 +27441,7 @@ static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame 
 
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
-/* Whether the frames are in memory that config.gpu.frame_memory allows. */
+/* Checks that the frames are in memory that config.gpu.frame_memory allows. */
 static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__upload *a, int count) {
     const vmafgpu_memory promised = v->config.gpu.frame_memory;
     for (; count; a++, count--) {
@@ -27465,7 +27465,7 @@ typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
     int count, pieces; /* number of frames; number of pieces per frame */
-    int next;          /* atomic: next piece; slow threads process fewer pieces */
+    int next;          /* atomic: next piece; threads claim pieces one at a time */
     int only_checks;   /* only check lent frames; they are converted in place afterwards */
 } vmafgpu__stage_task;
 
@@ -27838,7 +27838,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
     return vmafgpu__check_outcome(v, &g->outcomes[i], &g->items[i]);
 }
 
-/* Splits a detached job with several distorted frames into jobs with one distorted frame each, and runs these. */
+/* Splits a detached job with several distorted frames into jobs with one distorted frame each, and runs them. */
 static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__job one = *job;
@@ -27935,7 +27935,7 @@ static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether later pairs depend on frames of `item`, a scored pair, that are in pinned memory. */
+/* Whether `item`, a scored pair, has frames in pinned memory that later pairs depend on. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
@@ -27955,7 +27955,7 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of kept frames include chroma. If complete pairs are kept, chroma is included because the CPU checks
+/* Whether copies of kept frames include chroma. If complete pairs are kept, chroma is included, because the CPU checks
  * it again if the GPU fails. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
@@ -28234,8 +28234,8 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. For such frames, larger batches are faster: there are fewer launches, and part of
-     * the GPU is idle at the end of each launch. These batches use up to 1 / PART of the device memory. */
+     * device memory need no transfer. With such frames, larger batches are faster, because part of the GPU is idle at
+     * the end of each launch, and larger batches need fewer launches. They use up to 1 / PART of the device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
@@ -28245,9 +28245,9 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs, a run contains as many pairs as can be in flight. The references just before a run are
-     * submitted again, so longer runs save work. Runs are made longer by larger batches, not by more batches in flight,
-     * which would need more streams than there are hardware queues. */
+    /* With several GPUs, each GPU gets runs of consecutive pairs. A run contains as many pairs as can be in flight. The
+     * references just before a run are submitted again, so longer runs save work. Runs are made longer by larger
+     * batches, not by more batches in flight, which would need more streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit on the device memory that the default batch and queue use. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -28393,7 +28393,7 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
 }
 
 /* Returns the total size of struct vmafgpu__gpu, the vendor's struct and the state of edits. Unless `g` is NULL, sets
- * the pointers in *g to the other two parts. */
+ * the pointers in *g to the latter two. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -29229,7 +29229,8 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Starts the runtime. The query for pending errors must come first; it starts the runtime too. */
+/* Starts the runtime. Pending errors are queried first, before our calls can cause any. This query also starts the
+ * runtime. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -29272,7 +29273,7 @@ static void vmafgpu__hip_leave(vmafgpu__gpu *g) {
     vmafgpu__hip_forget_error(g);
 }
 
-/* Whether arithmetic in double is at least half as fast as in float. */
+/* Whether double-precision arithmetic is at least half as fast as single-precision arithmetic. */
 static int vmafgpu__has_fast_doubles(const char *architecture) {
     static const char *const names[] = { "gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -29545,12 +29546,12 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
 /* ================================================================================================
  * >>fleet                                        one clip on several backends
  * ================================================================================================
- * A fleet consists of units: several GPUs, or the CPU until a GPU is open. A unit is a context like the caller's, but
- * with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit; GPUs get runs in turn.
- * Each unit numbers the frames that are submitted to it; the number of a frame is called its place. The first pairs of
- * a run depend on references before the run. These references are handed over: they are submitted both to their own
- * unit and to the unit of the later run, so no frame has to be kept. Their places come just before those of the run,
- * and their sums are discarded.
+ * A fleet consists of units: several GPUs, or the CPU and a GPU that is opened in the background. A unit is a context
+ * like the caller's, but with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit;
+ * GPUs get runs in turn. Each unit numbers the frames that are submitted to it; the number of a frame is called its
+ * place. The first pairs of a run depend on references before the run. These references are handed over: each of them
+ * is submitted both to its own unit and to the unit of the later run, so no frame has to be kept. Their places come
+ * just before those of the run, and their sums are discarded.
  *
  * Runs are dealt, that is, assigned to units, as far ahead as handing over and lending require. A run never moves to
  * another unit once it is dealt. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the
@@ -29703,7 +29704,7 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU that was opened in the background to the units or, if it failed to open, sets the note. If `wait` is
+/* Adds the GPU that was opened in the background to the units or, if opening it has failed, sets the note. If `wait` is
  * set, first waits for the thread. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
@@ -29727,7 +29728,7 @@ static void vmafgpu__welcome(vmafgpu *v, int wait) {
         vmafgpu__log(v, VMAFGPU_LOG_LEVEL_INFO, v->note);
 }
 
-/* Starts opening the GPU in the background. Returns 0 if that is impossible. */
+/* Starts opening the GPU in the background. Returns 0 on failure. */
 static int vmafgpu__start_opening(vmafgpu *v) {
     vmafgpu__opening *o = &v->fleet->openings[0];
     vmafgpu *t = vmafgpu__new_unit(v);
@@ -29806,7 +29807,8 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, runs go to the last unit. */
+/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the run goes to the unit of the
+ * previous run. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -29816,7 +29818,7 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
 }
 
 /* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
- * that can be in flight on the GPU. So this GPU stays busy while the other GPUs receive frames. The CPU gets single
+ * that can be in flight on the GPU. This keeps the GPU busy while the other GPUs receive frames. The CPU gets single
  * pairs, because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
@@ -29862,8 +29864,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run that contains a place of a unit. The place may also be that of a handed-over reference. Returns NULL
- * if the run has not been dealt yet or has been collected. */
+/* Returns the run to which a place of a unit belongs. This includes the places of references that were handed over for
+ * the run. Returns NULL if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -29968,8 +29970,8 @@ static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. Handing over must succeed, so if the call fails, it is repeated
- * without config.parallel_for. */
+/* Submits a reference to the unit of a later run. If this fails, submits it again without config.parallel_for, because
+ * handing over must succeed. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -30140,7 +30142,7 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
 }
 
 /* Describes the first GPU that works or, if all have failed, the first GPU. The backend name is that of the unit for
- * the next pair. Failed GPUs are ignored as long as another GPU works. */
+ * the next pair. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu__gpu *found = NULL;
@@ -30167,8 +30169,8 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. In that unit, the planes of all places up to the last lent one
- * are in use. */
+/* Scores a single pair on the unit of the next position. The pair uses the planes of that unit after those of the last
+ * lent place. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -30296,7 +30298,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* all threads: a pair must not delay the switch to the GPU */
+        t->config.threads = t->config.gpu.copy_threads; /* all threads, so that no pair delays the switch to the GPU */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -30367,7 +30369,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
     return NULL;
 }
 
-/* Finds the feature column that a model uses as an input of this name. Returns the feature and sets *column. */
+/* Finds the feature column that corresponds to a model input of this name. Returns the feature and sets *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
         const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be set by default */
@@ -30671,16 +30673,16 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
  * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
- * selected instruction set level compute both contributions. A TILE is the part of a picture around the changed
- * samples; it is scored like a small picture. The base and all candidates are the distorted pictures of one job. The
- * picture is reflected at the edges of the tile. At an edge of the tile that is not an edge of the picture, reflection
- * causes errors, but the same errors for the base and for the candidates, because tiles are large enough that no sample
- * depends both on the rectangle and on reflection at such an edge. So the difference is exact.
+ * selected instruction set level compute both the old and the new contributions. A TILE is the part of a picture around
+ * the changed samples; it is scored like a small picture. The base and all candidates are the distorted pictures of one
+ * job. Filters reflect samples at the edges of the tile. If such an edge is inside the picture, this causes errors, but
+ * the errors are the same for the base and for each candidate: tiles are so large that no sample depends both on the
+ * rectangle and on reflection inside the picture. So the differences are exact.
  *
  * If columns or rows first..end - 1 change in the input of a scale, the samples listed below change at this scale.
  * Reflection adds no further samples.
- *   VIF   statistics within reach; samples of the next scale: ceil((first - r) / 2) .. floor((end - 1 + r) / 2),
- *         where r is the reach of the next scale
+ *   VIF   statistics: samples within the reach of the filter; next scale: ceil((first - r) / 2) ..
+ *         floor((end - 1 + r) / 2), where r is the reach of the next scale
  *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
  * ADM sums are rounded per row, so the row sums of the base are stored. The rest of the base is in the planes of the
  * CPU backend: luma of the pair, VIF pictures and ADM low-pass bands.
@@ -30699,7 +30701,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 #else
 enum {
     VMAFGPU__EDITS_TOGETHER = 8, /* maximum number of candidates per job, all with the same rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* a tile covers the whole frame up to this width or height in pixels */
+    VMAFGPU__EDIT_SMALL = 64     /* up to this size in a direction, a tile spans the frame in that direction */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -30722,8 +30724,8 @@ typedef struct vmafgpu__editor {
     void *vif_scratch, *adm_scratch;
     void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
     vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
-    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks of the reference compared with itself; zero between uses */
-    vmafgpu_block *blocks;        /* a row of blocks, if only shares are computed */
+    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks: reference against itself; zero between uses */
+    vmafgpu_block *blocks;        /* a row of blocks; used if only shares are computed */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
@@ -30732,7 +30734,7 @@ struct vmafgpu__edits {
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
     double *row;                              /* columns of the base */
     vmafgpu__smooth smooth;                   /* parameters of predictions */
-    int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* input columns that do not depend on the sums, or -1 */
+    int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* columns of inputs that do not depend on the sums; else -1 */
     const vmafgpu__extractor *vif, *adm;      /* extractors whose sums are reported, or NULL */
     vmafgpu__editor *editors;                 /* [config.threads] */
     /* The edits being tried. */
@@ -31569,7 +31571,7 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-/* Lays out the memory for edits. While the size is only being computed, pointers are written to the editor `unused`. */
+/* Lays out the memory for edits. While only the size is being computed, pointers are written to the editor `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
     /* Luma includes the margins of VIF. Lower scales have half the size of luma, plus their own margins and those of
@@ -31634,7 +31636,8 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* Structs to write to while the size of the memory is only being computed. They are too large for the stack. */
+/* These structs receive the pointers while only the size of the memory is being computed. They are too large for the
+ * stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -31877,7 +31880,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* Kernels for the changes that edits cause, for the state of the base, and for the sums of blocks. */
+    /* There are kernels for the changes that edits cause, for the state of the base, and for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
     for (int use = v->config.max_edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
@@ -31920,8 +31923,8 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes, limited to `most` bytes or, if that is larger, to
- * the size of one item. */
+/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes each, but at most `most` bytes. The result is
+ * always large enough for one item. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
@@ -32570,7 +32573,7 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
     return g->is_dead ? vmafgpu__edits_dead(v) : result;
 }
 
-/* Waits for all pairs in flight. These pairs use the same memory for row sums and maps as the base. */
+/* Waits for all pairs in flight, because they use the same memory for row sums and maps as the base. */
 static void vmafgpu__edits_alone(vmafgpu *v) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_enter(v);
@@ -32811,7 +32814,7 @@ static int vmafgpu__float_is_exact(void) {
     volatile double up = one + tiny, down = -one - tiny; /* directed rounding changes one of them */
     const int reciprocal = square / 49.0 != 1;           /* 49 * fl(1/49) is below 1 */
     volatile double minus = -0.0;
-    const double zero = minus + 0.0; /* +0, unless the compiler ignores signs of zeros */
+    const double zero = minus + 0.0; /* +0, unless the compiler ignores the signs of zeros */
     uint64_t bits;
     memcpy(&bits, &zero, sizeof bits);
     return !fused && !reassociated && !reciprocal && !bits && !(up > one) && !(down < -one) && !(up < one) &&
@@ -33223,8 +33226,8 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor belongs to the first (serial is 1) or the second pass over all extractors. Unless
- * config.threaded_column_order is set, all extractors belong to the first pass. */
+/* Whether an extractor belongs to a pass over all extractors: to the first pass if `serial` is 1, to the second if it
+ * is 0. Unless config.threaded_column_order is set, all extractors belong to the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
@@ -33371,8 +33374,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns NULL if a GPU can compute maps, otherwise a text for messages that explains why not. On a GPU, all inputs of
- * the first model must be functions of the sums of the pair. */
+/* Returns NULL if a GPU can compute maps, otherwise the end of the message "maps are not supported on ...". On a GPU,
+ * all inputs of the first model must be functions of the sums of the pair. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -33758,8 +33761,8 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* Acquires an open context for a call. If opening has failed, keeps the error message of the open, because it names the
- * cause. */
+/* Acquires an open context for a call. If opening has failed, keeps the error message of vmafgpu_open(), because that
+ * message explains why. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
     if (result != VMAFGPU_OK || v->is_open)
@@ -33782,7 +33785,7 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 /* ---- open and close ---- */
 
 /* Returns a new context with a copy of the config. The context is already acquired, on behalf of the API function named
- * `function`. If the config is invalid, sets *result to the error. Returns NULL if out of memory. */
+ * `function`. If the config is invalid, sets *result to the error. Returns NULL if memory is short. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -34169,7 +34172,7 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* Reports that a frame has no score, and also reports the reason if this is still known. */
+/* Reports that a frame has no score, and reports why if the reason is still known. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
     enum { AHEAD = 2 }; /* maximum number of later frames that motion depends on */
     const int64_t distance = v->failed_position - (index + v->seeded);

@@ -25760,8 +25760,8 @@ static int vmafgpu__unpack_lzma(vmafgpu__lzma *s, const void *in, size_t in_size
         const uint8_t *const from = out + made - last[0] - 1;
         length = length < size - made ? length : size - made;
         made += length;
-        /* Source and target may overlap, so the bytes are copied in pieces. Each piece doubles the number of bytes that
-         * the next piece can contain. */
+        /* Source and target may overlap, so the bytes are copied in pieces. Each piece can be twice as long as the
+         * previous one. */
         for (size_t piece = (size_t)last[0] + 1; length > 0; piece *= 2) {
             piece = piece < length ? piece : length;
             memcpy(out + made - length, from, piece);
@@ -25918,9 +25918,9 @@ typedef struct vmafgpu__resource {
     uint64_t rest[16];
 } vmafgpu__resource;
 
-/* Each row contains the name in the table, the result type, the arguments, the CUDA name and the HIP name. A CUDA or
- * HIP name is NULL if the code for that vendor does not use the function. A leading '?' marks functions that old
- * libraries may lack. Handles are opaque pointers, devices are ints, and device addresses have 64 bits. */
+/* Each row contains the name of the field in vmafgpu__driver, the result type, the arguments, the CUDA name and the HIP
+ * name. A CUDA or HIP name is NULL if the code for that vendor does not use the function. A leading '?' marks functions
+ * that old libraries may lack. Handles are opaque pointers, devices are ints, and device addresses have 64 bits. */
 /* clang-format off */
 #define VMAFGPU__DRIVER_FUNCTIONS(X) \
     X(init,              int, (unsigned flags), "cuInit", "hipInit") \
@@ -26787,14 +26787,14 @@ static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
 }
 
-/* Whether YUV planes can be surfaces with this config. */
+/* Whether YUV planes can be in surfaces with this config. */
 static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
 /* Destroys the surfaces that were created for the caller's arrays until only `count` of them are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
-    while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, close destroys the rest */
+    while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, vmafgpu__gpu_clear() does this */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
 }
 
@@ -27401,7 +27401,7 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
 typedef enum vmafgpu__staging {
     VMAFGPU__STAGE_NONE,   /* the GPU copies the frame, or reads it in place */
     VMAFGPU__STAGE_COPY,   /* the CPU checks the frame and copies it to our plane */
-    VMAFGPU__STAGE_CONVERT /* the frame was written to a lent buffer, which is our plane, but is not packed */
+    VMAFGPU__STAGE_CONVERT /* the frame is already in our plane (a lent buffer), but not packed */
 } vmafgpu__staging;
 
 typedef struct vmafgpu__upload {
@@ -27409,7 +27409,7 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* the pair of this frame is scored, so VIF reads the frame */
+    int is_scored;              /* the pair of this frame is scored; VIF, if used, reads the frame */
     int has_chroma;             /* the chroma planes are needed */
     uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
     int is_on_peer;             /* the frame is in the memory of another GPU */
@@ -27607,7 +27607,7 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
 
 /* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read the frame in
  * place. Returns the addresses for the kernels. Samples that have not been checked yet are checked by VIF if VIF reads
- * the frame, otherwise by an import. */
+ * the frame, otherwise by the import kernel. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -28751,7 +28751,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
-        /* One set of values for the GPU and one for the CPU. */
+        /* Allocate one set of values for the GPU and one for the CPU. */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
     }
     if (g && t->values) {
@@ -29403,7 +29403,8 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle with the code object for the device. If the bundle contains none, returns 0 and sets `reason`. */
+/* Replaces a bundle with the code object for the device. If the bundle contains no such object, returns 0 and sets
+ * `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -29678,8 +29679,8 @@ static vmafgpu *vmafgpu__end_opening(vmafgpu *v, vmafgpu__opening *o) {
     return t;
 }
 
-/* Copies the strings and kernels that the config refers to, because the caller may free the originals after
- * vmafgpu_open(). */
+/* Copies the strings and kernels that the config refers to, because the caller may free the originals once
+ * vmafgpu_open() has returned. */
 static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     vmafgpu_gpu_config *c = &o->context->config.gpu;
     const char **const texts[2] = { &c->kernels_path, &c->driver_path };
@@ -29818,8 +29819,8 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
 }
 
 /* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
- * that can be in flight on the GPU. This keeps the GPU busy while the other GPUs receive frames. The CPU gets single
- * pairs, because a GPU may be open in time for the next pair. */
+ * that can be in flight on the GPU. This keeps the GPU busy while the other GPUs receive frames. The CPU gets runs of a
+ * single pair, because a GPU may be open in time for the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29897,8 +29898,8 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Also deals all runs up to this
- * position. */
+/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs that may
+ * need a frame at this position. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -30404,7 +30405,7 @@ static const char *vmafgpu__name_features(char *text, size_t size) {
  * >>scores                                       rows, prediction, pooling
  * ================================================================================================ */
 
-/* Returns the chunk that contains row r of the score list. Sets *offset to the index of the row within this chunk.
+/* Returns the chunk of the score list that contains a row. Sets *offset to the index of the row within this chunk.
  * Chunk k contains 64 << k rows. */
 static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     int chunk = 0;
@@ -30701,7 +30702,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 #else
 enum {
     VMAFGPU__EDITS_TOGETHER = 8, /* maximum number of candidates per job, all with the same rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* up to this size in a direction, a tile spans the frame in that direction */
+    VMAFGPU__EDIT_SMALL = 64     /* tiles span a whole side of the frame if it has at most this many pixels */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -30828,7 +30829,8 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
     return r;
 }
 
-/* Computes a scale of VIF for the tile `at` of the base and of all candidates. Adds the differences to `sums`. */
+/* Computes a scale of VIF for the tile `at` of the base and of all candidates. Adds the differences between the
+ * candidates and the base to `sums`. */
 static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int count,
                                     vmafgpu__sums *sums) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -31051,7 +31053,7 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of columns of an extractor that models use */
+enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of columns of an ADM extractor that models can use */
 
 /* Sets the ADM parameters of predictions, except those that depend on the base. */
 static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
@@ -31092,7 +31094,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* If the column is a motion feature, sets the parameters of this input for a pair of a live context. */
+/* If the column is a motion feature, sets the parameters of this input, as used with config.live. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -31686,7 +31688,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
-    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame: use any */
+    if (v->edits_on_gpu) { /* motion does not depend on the distorted frame, so any frame will do */
         job->distorted = job->reference;
         job->count = 1;
         return v->backend->single(v, job, after);
@@ -32294,7 +32296,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
-/* Computes the map of the base in parts. Each part contains as many blocks as fit into memory. */
+/* Computes the map of the base in parts. Each part contains as many blocks as fit into the memory for maps. */
 static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block *blocks) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__gpu_edits *x = g->edits;
@@ -32359,7 +32361,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts copying to the lane those samples that are in device memory. */
+/* Starts copying those of the caller's samples that are in device memory to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -32372,8 +32374,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
 }
 
 /* Puts as many edits as possible into a lane, starting with index `next`, and starts their transfer. Returns the index
- * after the last of these edits. `scores` marks refused edits; it can be NULL. Sets `size` to the largest width and
- * height. */
+ * after the last of these edits. If `scores` is not NULL, it shows which edits have been refused; these are left out.
+ * Sets `size` to the largest width and height. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -32741,8 +32743,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Computes an edit and maps of the last test pair, both on the GPU and on the CPU, and compares the results. Returns
- * the name of a kernel that computes wrong results, or NULL. */
+/* Tries an edit and computes maps for the last test pair, both on the GPU and on the CPU, and compares the results.
+ * Returns the name of a kernel that computes wrong results, or NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
@@ -32858,7 +32860,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
         c->max_candidates = 1;
 }
 
-/* The range of each field, checked after defaults are set: X(field, least, most). */
+/* The range of each field, checked after the defaults have been set: X(field, least, most). */
 #define VMAFGPU__CONFIG_RANGES(X) \
     X(width, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
     X(height, VMAFGPU__MIN_SIZE, VMAFGPU__MAX_SIZE) \
@@ -33006,8 +33008,9 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Checks the options of a model config. Each setting must name an existing feature and option. Unless
- * config.strict_options is set, settings for unknown or unused features are ignored with a warning. */
+/* Checks the options of a model config. If config.strict_options is set, each setting must name an existing feature and
+ * option. Otherwise, settings for features that are unknown or that the model does not use are ignored with a
+ * warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -33364,7 +33367,7 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
 }
 
 /* Returns NULL if there are kernels for the extractor. Otherwise returns a text for messages: the option or part that
- * is not supported, or "" if there are no kernels for the whole feature. */
+ * is not supported, or "" if the feature has no kernels at all. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -33612,7 +33615,8 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
                          is_same ? "" : "no tried frame size is supported; at 1920x1080: ", message);
 }
 
-/* Checks config.colour. The features must have been added, because some of them read chroma. */
+/* Checks config.colour. Called after the features have been added, because the result depends on whether they read
+ * chroma. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
@@ -33858,7 +33862,7 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
     vmafgpu__give(v, v->values);
     vmafgpu__give(v, v->names);
     vmafgpu__leave(v);
-    *(volatile uint32_t *)&v->mark = 0; /* volatile, since compilers would remove this store */
+    *(volatile uint32_t *)&v->mark = 0; /* volatile; otherwise compilers would remove this store */
     const vmafgpu_allocator allocator = v->config.allocator;
     vmafgpu__memory_give(&allocator, v);
 }
@@ -34136,8 +34140,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference before or after the clip. *count is the number of seeds or tails that have been submitted so
- * far. */
+/* Submits a reference that precedes or follows the clip. *count is the number of seeds or tails that have been
+ * submitted so far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -34657,8 +34661,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor that contains aggregate *index, or NULL. Sets *index to the number of the aggregate within this
- * extractor. */
+/* Returns the extractor to which aggregate *index belongs, or NULL. Sets *index to the index of the aggregate within
+ * this extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -34911,7 +34915,7 @@ VMAFGPU__COLD_END
  * >>levels                                       vector code per instruction set
  * ================================================================================================
  * >>cpu includes this file again for each level. In that pass, this section defines the names and the operations of the
- * level. Then it includes the file again to compile the parts "lanes" and "vectors" of the feature sections. The code
+ * level. It then includes the file again to compile the parts "lanes" and "vectors" of the feature sections. The code
  * of these parts is the same for all levels and names no instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
@@ -34978,7 +34982,7 @@ VMAFGPU__COLD_END
 #define vmafgpu__functions   VMAFGPU__LEVEL_NAME(vmafgpu__functions)
 
 /* When GCC 12 compiles C++, it warns about uninitialised registers in its own intrinsics. Without optimisation, the
- * intrinsics are macros with conversions, which also cause warnings. */
+ * intrinsics are macros that contain conversions, which also cause warnings. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -34995,8 +34999,7 @@ VMAFGPU__COLD_END
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* With sanitizers, compilers need many minutes to compile large functions. So functions are not inlined in this
- * case. */
+/* With sanitizers, compilers need many minutes for large functions, so functions are not inlined in this case. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -35021,7 +35024,7 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * This code consists of loops over VMAFGPU__LANES adjacent samples. Their statements are so simple that compilers
+ * This code consists of loops over VMAFGPU__LANES adjacent samples. The statements are so simple that compilers can
  * vectorise the loops. At every level, each lane executes the operations of the formula in order.
  *
  * clang vectorises these loops only if floating-point exceptions can be ignored, but in that case it may fuse products

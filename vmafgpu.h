@@ -25032,7 +25032,7 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* Let a chain store the reference if nothing can fail once the samples have been checked. */
+    /* Let the chain VMAFGPU__KEEP store the reference only if nothing can fail once the samples have been checked. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
@@ -25233,7 +25233,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits change a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits need a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -25888,7 +25888,7 @@ static void vmafgpu__library_close(void *library) {
 #endif
 }
 
-/* A two-dimensional copy, in the layout of CUDA_MEMCPY2D. */
+/* Describes a two-dimensional copy; has the layout of CUDA_MEMCPY2D. */
 typedef struct vmafgpu__copy_rows {
     size_t source_x, source_y;
     int source_kind;
@@ -26152,9 +26152,9 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a kernel file. Searches the folder of the file that contains this code, then the folder of the running program,
- * including the folders relative to them into which `make install` can copy kernels. Searches VMAFGPU_KERNEL_FOLDER
- * last if that is defined. Returns 0 if the file does not exist in any of them. */
+/* Finds a kernel file. Searches the folder of the file that contains this code, and two folders relative to it into
+ * which `make install` can copy kernels. Then does the same for the folder of the running program. Last, searches
+ * VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if none of these folders contains the file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
@@ -27416,9 +27416,9 @@ typedef struct vmafgpu__upload {
     int was_packed;             /* the frame is packed, regardless of the config */
     int is_trusted;             /* the samples have been checked */
     vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
-    /* Results. `use`: the frame that the CPU reads. is_ours: `use` refers to our own plane, not the caller's.
-     * is_packed: the plane in `use` is packed and contains only legal samples. `target`: the addresses for the
-     * kernels. */
+    /* Results. `use` is the frame that the CPU reads; it is our own plane if is_ours is set, otherwise the plane of the
+     * caller. If is_packed is set, this plane is packed and contains only legal samples. `target` contains the
+     * addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
@@ -30674,7 +30674,7 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * ================================================================================================
  * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
  * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
- * selected instruction set level compute both the old and the new contributions. A TILE is the part of a picture around
+ * selected instruction set level compute both the old and the new contributions. A tile is the part of a picture around
  * the changed samples; it is scored like a small picture. The base and all candidates are the distorted pictures of one
  * job. Filters reflect samples at the edges of the tile. If such an edge is inside the picture, this causes errors, but
  * the errors are the same for the base and for each candidate: tiles are so large that no sample depends both on the
@@ -30807,7 +30807,7 @@ static vmafgpu__tile vmafgpu__edit_picture(const vmafgpu__cpu *cpu, int scale, i
                  : vmafgpu__edit_luma(cpu, frame);
 }
 
-/* Returns the bytes per sample of the ADM input at a scale. */
+/* Returns the number of bytes per sample of the ADM input at a scale. */
 static int vmafgpu__edit_element(const vmafgpu__cpu *cpu, int scale) {
     return scale == 0 ? 1 + cpu->wide : scale == 1 ? 2 : 4;
 }
@@ -30912,8 +30912,9 @@ static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes: the region plus two coefficients on either side, of which the outer
- * one gets a wrong value. If the border of the band is narrower than two coefficients, the tile is the whole band. */
+/* Returns the tile for a region of masked cubes: the region plus two coefficients on either side. The outer one of the
+ * two gets a wrong value, which is not used. If the border of the band is narrower than two coefficients, the tile is
+ * the whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -33223,7 +33224,7 @@ static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, in
     return at;
 }
 
-/* Whether libvmaf processes all pairs of this feature in order, even if it uses several threads. */
+/* Whether libvmaf computes this feature for all pairs in order, even if it uses several threads. */
 static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     const vmafgpu__measure *m = e->feature->measure;
     return m && (m->every_pair || m->every_frame || m->keep);
@@ -33644,7 +33645,7 @@ static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
 #endif
 }
 
-/* Makes the plan and the columns. If has_size is 0, chooses a frame size that the features support. */
+/* Creates the plan and assigns the columns. If has_size is 0, chooses a frame size that the features support. */
 static vmafgpu_result vmafgpu__prepare(vmafgpu *v, const vmafgpu_model_config *models,
                                        const vmafgpu_feature_config *features, int has_size) {
     v->maths = vmafgpu__choose_maths(v->config.cpumask);
@@ -33686,7 +33687,7 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c) && !v->edits)
         result = vmafgpu__edits_open(v);
     v->is_open = result == VMAFGPU_OK;
-    v->config.gpu.kernels = NULL; /* the kernels and the paths still belong to the caller */
+    v->config.gpu.kernels = NULL; /* the caller owns this data and may free it after the open */
     v->config.gpu.kernels_path = v->config.gpu.driver_path = NULL;
     v->config.gpu.devices = NULL;
     if (v->is_open && !c->predict_only && (c->width <= 32 || c->height <= 32))
@@ -34958,7 +34959,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__V_ANY            "+w"
 #endif
 
-#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512 /* see lanes below */
+#if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX512 /* see "lanes" below */
 #define VMAFGPU__LANES_OF_AVX2
 #define VMAFGPU__LANES_NAME(name) name##_avx2
 #else

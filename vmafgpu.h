@@ -28479,7 +28479,7 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window of CAMBI determines which kernels are used: use the window for the real size. */
+    /* The window of CAMBI determines which kernels are used, so use the window for the real size. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
@@ -29554,9 +29554,9 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * is submitted both to its own unit and to the unit of the later run, so no frame has to be kept. Their places come
  * just before those of the run, and their sums are discarded.
  *
- * Runs are dealt, that is, assigned to units, as far ahead as handing over and lending require. A run never moves to
- * another unit once it is dealt. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the
- * GPU gets no further runs as long as another GPU works.
+ * Runs are assigned to units ("dealt") as far ahead as handing over and lending require. Once dealt, a run never moves
+ * to another unit. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the GPU gets no
+ * further runs as long as another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
@@ -30723,8 +30723,8 @@ typedef struct vmafgpu__editor {
     vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* sums of the whole frame with each candidate */
     vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
     void *vif_scratch, *adm_scratch;
-    void *map_scratch;            /* for the plain C code of ADM on rows of the frame */
-    vmafgpu__vif_tap_lines lines; /* for the plain C code of VIF on rows of the frame */
+    void *map_scratch;            /* for maps: used by the plain C code of ADM */
+    vmafgpu__vif_tap_lines lines; /* for maps: used by the plain C code of VIF */
     vmafgpu_edit_sums *ideal;     /* sums of a row of blocks: reference against itself; zero between uses */
     vmafgpu_block *blocks;        /* a row of blocks; used if only shares are computed */
     double *row, *model_scratch;
@@ -30968,7 +30968,8 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum to a sum of the frame. If `commits` is set, also changes the row sum of the base. */
+/* Adds the change of a row sum, which is rounded before and after the change, to a sum of the frame. If `commits` is
+ * set, also changes the row sum of the base. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -31811,11 +31812,11 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base is stored in the slot that scored it: in our planes, and as VIF pictures and ADM low-pass bands in scratch
- * memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums. Edits are
- * processed in batches. There are two lanes with one batch each; while one batch runs, the host fills or reads the
- * other lane. Committed edits are written to the plane of the base. Then the base is scored again, so the state is the
- * same as that of a new base.
+ * The base remains in the slot that scored it: the frames are in our planes; the VIF pictures and ADM low-pass bands
+ * are in scratch memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums.
+ * Edits are processed in batches. There are two lanes with one batch each; while one batch runs, the host fills or
+ * reads the other lane. Committed edits are written to the plane of the base. Then the base is scored again, so the
+ * state is the same as that of a new base.
  */
 
 /* Each lane has a stream for its batch of edits. The pinned memory of a lane contains edits, samples and records. */

@@ -7,29 +7,30 @@
  *
  * The results are bit-identical to those of the CPU. Kernels of integer features add integers (struct vmafgpu__sums),
  * so the order of the additions does not matter. Kernels of float features add in the same order as libvmaf, or verify
- * that another order gives the same result. LANES is the number of lanes of a warp (AMD: wave) of the device, 32 or 64.
+ * that another order gives the same result. LANES is the number of lanes in a warp (AMD: wave) of the target device, 32
+ * or 64.
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *           >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
- */
+ *  */
 
 /* ================================================================================================
  * >>primitives                                   operations that each target implements
  * ================================================================================================
  * Three targets implement these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
  * test/simulated/primitives.h. Kernels must rely only on this contract. "All lanes" marks a function that all lanes of
- * the warp must call together, with the same value in all lanes for each operand that is marked as equal. Otherwise the
- * behaviour is undefined. Integer arithmetic is modulo 2^32 or 2^64.
+ * the warp must call together; otherwise the behaviour is undefined, as it is if an operand that must be equal in all
+ * lanes is not. Integer arithmetic is modulo 2^32 or 2^64.
  *
  * GPU_FN, GPU_FAR           declare a function. GPU_FN functions are inline. GPU_FAR functions are for rare cases; on
  *                           targets where calls are cheap, they are not inlined
  * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
- *                           block. `blocks` is the number of blocks that must fit on a multiprocessor; targets may
- *                           ignore it. Blocks are one-dimensional and consist of whole warps
+ *                           block. `blocks` is the number of blocks that must fit on a multiprocessor at the same
+ *                           time; targets may ignore it. Blocks are one-dimensional and consist of whole warps
  * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
- * LANES                     number of lanes of a warp, 32 or 64
+ * LANES                     number of lanes in a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
  * GPU_MATRIX_16             defined if the functions marked (matrix 16) exist
@@ -52,9 +53,11 @@
  *                           v if there is no such lane; `by` must be below LANES and equal in all lanes
  * any_lane(v), all_lanes(v) return whether v is true in at least one lane, or in all lanes
  * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
- * again(launch), again(v)   return their argument. The compiler must reload the kernel argument, or recompute values
- *                           that depend on v (a uint32_t), instead of keeping these values in registers
- * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
+ * again(launch), again(v)   return their argument. They force the compiler to reload the kernel argument, or to
+ *                           recompute values that depend on v (a uint32_t), so that it does not keep these values in
+ *                           registers
+ * uniform(v)                returns v, a uint32_t that must be equal in all lanes. Targets with scalar registers
+ *                           keep the result in one, which saves vector registers
  *
  * Memory: addresses must be multiples of the size of the access
  * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) in global
@@ -87,14 +90,14 @@
  *
  * Arithmetic
  * leading_zeros(v)          returns the number of leading zero bits, which is 32 for 0
- * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3.
- *                           Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
+ * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of the eight bytes b:a; a holds
+ *                           bytes 0..3. Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
  *                           nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           return c plus the dot product of two signed numbers, the 16-bit halves of a, and two
- *                           unsigned numbers, the two low (high) bytes of b
+ *                           return c plus the dot product of the two signed 16-bit halves of a and the two unsigned
+ *                           low (high) bytes of b
  * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, for use as a factor. On devices with
- *                           24-bit multiplications, products then take a quarter of the time
+ *                           24-bit multipliers, products then take a quarter of the time
  * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number; bits_of()
  *                           converts a number to its bits
  * fused(a, b, c)            returns a * b + c, rounded once. All other products and sums are rounded separately:
@@ -119,8 +122,8 @@
  * multiply_add_16(x, y, sums) (matrix 16)
  *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
  *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
- *                           y. The kernel can choose which k these words represent, but the choice must be the same for
- *                           x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i, starting at row 256
+ *                           y. The kernel can choose which of the 32 positions these bytes have, but the choice must be
+ *                           the same for x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i, starting at row 256
  *                           / LANES * g. matrix_sums(v) sets all elements to v
  * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, because
  *                           interleaved code needs more registers
@@ -134,7 +137,7 @@
 
 #include <stdint.h>
 
-#ifndef __NVCC__ /* clang compiles this without CUDA's headers */
+#ifndef __NVCC__ /* clang compiles this file without the CUDA headers */
 #define __device__             __attribute__((device))
 #define __global__             __attribute__((global))
 #define __shared__             __attribute__((shared))
@@ -565,7 +568,7 @@ GPU_FN double fetch(const double *p) {
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
-/* Every block consists of whole warps, because functions that exchange values need all lanes. */
+/* All block sizes must be multiples of LANES, because functions that exchange values between lanes need full warps. */
 static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % LANES == 0 && VMAFGPU__CAMBI_PREPARE_THREADS % LANES == 0 &&
@@ -590,8 +593,8 @@ GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) {
     return (int32_t)shuffle_down_word((uint32_t)v, by);
 }
 
-/* Returns, in each lane, the sum over its group of `count` neighbouring lanes; `count` is a power of two. Both halves
- * of a value are exchanged before the addition, so that carries are not lost. */
+/* Returns, in each lane, the sum over its group of `count` neighbouring lanes; `count` is a power of two. A shuffle
+ * exchanges 32 bits, so both halves are exchanged before the 64-bit addition. */
 GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
     for (uint32_t mask = count / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
@@ -617,16 +620,16 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 /* ================================================================================================
  * >>import                                       copies planes into the layout that the kernels use
  * ================================================================================================
- * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
- * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
- */
+ * The target planes are packed: a sample is one byte if the bit depth is 8, otherwise a 16-bit word with the sample in
+ * its low bits. Rows are aligned to 16 bytes. A thread writes 16 bytes of a target row at a time.
+ *  */
 
 /* Loads a sample; neither the plane nor its pitch needs to be aligned. */
 GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
     return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
 }
 
-/* Shifts two 16-bit samples down to the low bits, and adds to *illegal the bits that must be 0 but are not. */
+/* Shifts two 16-bit samples down to the low bits, and ORs into *illegal the bits that must be 0 but are set. */
 GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
     const uint32_t both = 0x10001u;
     *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
@@ -734,10 +737,11 @@ GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) {
 }
 GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) {
     return 0;
-} /* no surface has pixels of three bytes */
+} /* never called: no surface has pixels of three bytes */
 #endif
 
-/* The components of a pixel: bit fields of one word, or half-precision numbers in two words. */
+/* The three components of a pixel. A pixel is one word with three bit fields, or two words with half-precision numbers,
+ * which a table converts to integer codes. */
 struct Codes {
     uint32_t code[3];
 };
@@ -801,8 +805,8 @@ GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint3
     store_luma(launch, item, x, y, sample);
 }
 
-/* Converts four pixels, of one word each, in each of several rows. All loads are issued before the first pixel is
- * converted. */
+/* Converts four neighbouring pixels in each of several rows, for formats with one 32-bit word per pixel. All loads are
+ * issued before the first pixel is converted. */
 template <class SOURCE>
 GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     Words4 words[VMAFGPU__PIXELS_ROWS];
@@ -926,7 +930,7 @@ GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 
 }
 #endif
 
-/* The host looks up this kernel by name. If the kernel exists, the kernel file was built with the launch structs that
+/* An empty kernel that the host looks up by name. If it exists, the kernel file was built with the launch structs that
  * vmafgpu.h declares. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
     (void)launch;
@@ -935,12 +939,12 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
 /* ================================================================================================
  * >>motion                                       sum of absolute values of the blurred difference of two frames
  * ================================================================================================
- * The z index of a block selects a frame and one of the frames before it. The vertical pass over a tile writes its
- * results to shared memory, and the horizontal pass reads them from there.
- */
+ * The z index of a block selects a pair and the earlier frame that its reference is compared with. The vertical pass
+ * over a tile writes its results to shared memory, and the horizontal pass reads them from there.
+ *  */
 
 /* motion_pair() returns the index of the pair that a block processes; motion_before() returns the index of the earlier
- * frame. */
+ * frame in vmafgpu__gpu_pair.before. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() / 2 : block_z();
 }
@@ -948,8 +952,8 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() % 2 : (uint32_t)launch.only;
 }
 
-/* Returns the row or column that replaces k according to the border rule. If no result depends on k, the returned value
- * can be any index inside the frame. */
+/* Returns the row or column to read in place of k: indices outside the frame are reflected at its borders. If k is so
+ * far outside that no result depends on it, the function returns some index inside the frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
     const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away,
                   i = away < back ? away : back; /* vmafgpu__reflect(), written as a minimum */
@@ -965,8 +969,8 @@ GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_
            vmafgpu__motion_taps[2] * small(c);
 }
 
-/* Returns a rounded and shifted tap sum. It is computed in two parts, because the whole sum would not fit in 32
- * bits. */
+/* Returns the sum of five values weighted with the taps, rounded and shifted. The high bits and the low bytes of the
+ * values are summed separately, because the whole sum would not fit in 32 bits. */
 GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     const int32_t high =
         motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
@@ -975,8 +979,9 @@ GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     return vmafgpu__motion_round(high, low, shift);
 }
 
-/* Adds the sums of all threads of the block to the motion of the pair. `sum` is the sum of at most 28 absolute values,
- * each at most 65535, so 32 bits are enough. `words` is shared memory with one word per warp. */
+/* Adds the sums of all threads of the block to the motion of the pair. A thread adds at most 28 absolute values to
+ * `sum`, each at most 65535, so 32 bits are enough for the sum of a warp. `words` is shared memory with one word per
+ * warp. */
 GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum,
                           uint32_t *words) {
     sum = warp_sum_word(sum);
@@ -993,7 +998,8 @@ GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, u
 
 /* ---- plain form ---- */
 
-/* Loads the differences of four columns and eight rows; x is a multiple of four. */
+/* Loads the differences between the earlier and the current frame in four columns and eight rows; x must be a multiple
+ * of four. */
 template <int BYTES>
 GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before,
                               int32_t x, int32_t y, int32_t (&difference)[8][4]) {
@@ -1047,7 +1053,8 @@ GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vm
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* 8-bit sums fit in 32 bits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* sums of 8-bit samples fit in
+                                                                                        * 32 bits */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -1123,12 +1130,12 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * This works like the matrix form of VIF, which is described below. In the vertical pass, indices k < 16 are rows of
- * the earlier frame; indices k >= 16 are rows of the current frame and have negated taps. So the product is the blurred
- * difference. Rows 0..7 of operand a contain the high digits of the taps, rows 8..15 the low digits; all digits are
- * signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three digits. A
- * warp computes 8 rows of results.
- */
+ * This works like the matrix form of VIF; see there for the layout of the operands. In the vertical pass, k < 16 are
+ * rows of the earlier frame and k >= 16 are rows of the current frame, whose taps are negated. So the product is the
+ * blurred difference. Rows 0..7 of operand a contain the high digits of the taps, and rows 8..15 the low digits; all
+ * digits are signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three
+ * base-256 digits. A warp computes 8 rows of results.
+ *  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
         COLUMNS = VMAFGPU__MOTION_MATRIX_WIDTH + 16,
@@ -1151,7 +1158,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         int32_t x, y;
     };
 
-    /* Copies a tile and its surroundings, starting at column x - 8 and row y - 2. */
+    /* Copies a tile of both frames and its halo to shared memory. The halo starts at column x - 8 and row y - 2. */
     GPU_FN void fill(const vmafgpu__motion_launch &launch, const Tile &tile, uint8_t *to) {
         const int32_t width = launch.batch.width, height = launch.batch.height;
         const bool columns_inside = tile.x >= 8 && tile.x - 8 + COLUMNS <= width;
@@ -1195,8 +1202,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         copy_wait<0>();
     }
 
-    /* Computes the digits of row g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, as one half of each operand
-     * b. */
+    /* Runs the vertical pass for a block of 16 columns. Lane 4 * g + t computes row g, columns 4 * t .. 4 * t + 3, and
+     * keeps the digits of these results as one half of each operand b of the horizontal pass. */
     GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half,
                          uint32_t (&b)[DIGITS][2]) {
         uint32_t bytes[2][2 * BYTES], blurred[2][2], digit[4];
@@ -1239,8 +1246,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Computes the results in columns g and g + 8 of the block, rows 2 * t and 2 * t + 1. Adds the absolute values of
-     * the results that are inside the image to *sum. */
+    /* Runs the horizontal pass for a block of 16 columns. Lane 4 * g + t computes columns g and g + 8 of rows 2 * t and
+     * 2 * t + 1, and adds the absolute values of those results that are inside the image to *sum. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
@@ -1325,11 +1332,11 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * There is a plain form and a matrix form. Both read a tile of the two images of a scale. They compute the four sums of
- * the tile, and the part of the next scale that it covers, without intermediate results in global memory. The vertical
- * pass filters the samples, their squares and products, and the images for the next scale. The horizontal pass and the
- * statistics follow.
- */
+ * There is a plain form and a matrix form. Both read a part of the two images of a scale, and compute the four sums of
+ * this part and the corresponding part of the images of the next scale, without intermediate results in global memory.
+ * The vertical pass filters the samples, their squares and products, and the images for the next scale. The horizontal
+ * pass filters its results again, and then the statistics of each sample are added to the sums.
+ *  */
 
 /* ---- statistics ---- */
 
@@ -1345,17 +1352,17 @@ enum { VIF_MOST = 8192 };
 
 enum { VIF_LOG_BIAS = 260096 }; /* 2048 * 127, the exponent bias of a float */
 
-/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. When v is converted to float, rounding toward zero, its exponent
- * and the 15 bits that index the table are adjacent. The table holds the difference between the logarithm and the
- * straight line through the powers of two. */
+/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Read as an integer, the exponent and the upper mantissa bits of
+ * a float are a logarithm that is linear between powers of two. The table, indexed by the upper 15 mantissa bits, holds
+ * the difference between the true logarithm and this line. */
 GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
     const uint32_t bits = bits_of(float_down(v));
     return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
 }
 
-/* Returns a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until its
- * error is smaller than that of one rounding. Then the quotient is corrected by its exact remainder, which rounds it
- * exactly as a division does (Markstein). */
+/* Returns a / b, rounded to nearest. The quotient must be far from overflow and underflow. The reciprocal is refined
+ * until its error is smaller than that of one rounding. Then the quotient is corrected by its exact remainder, which
+ * rounds it exactly as a division does (Markstein). */
 GPU_FN double divide(double a, double b) {
     double r = reciprocal(b);
     double e = fused(-b, r, 1.0);
@@ -1380,16 +1387,17 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
 /* vif_likely_levels() computes the same values as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns
  * false if its result may be wrong.
  *
- * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and let c be the smallest integer that is not below it. The
- * gain of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain *
- * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1. For the
- * other samples (about one in 40000), vif_levels() is used.
+ * Let s12^2 / s1 = q + m / s1 with integers q and m, 0 <= m < s1, and let c be this quotient rounded up. The gain in
+ * vif_levels() is slightly smaller than s12 / s1 because an epsilon is added to s1. Therefore vif_levels() truncates s2
+ * - gain * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1.
+ * For the other samples (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
  * minimum of both is right with and without the limit. */
 
-/* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
- * remainder is exact modulo 2^32, and its sign shows which of two adjacent integers is c. */
+/* Returns the integer nearest to s12^2 / s1, minus one. Before the subtraction, the result may differ from the quotient
+ * by slightly more than one half: vif_likely_levels() computes the remainder exactly modulo 2^32, and its sign shows
+ * which of two adjacent integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1397,9 +1405,9 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Returns the same as vif_double_quotient(), but does not use doubles. Whatever the rounding, the first quotient is too
- * small, by at most 2^-19 of its value. Its remainder yields the difference. The bits that are dropped from the
- * remainder contribute less than 2^-7. */
+/* Returns the same as vif_double_quotient(), but does not use doubles. The estimate q is never too large, and too small
+ * by at most 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder
+ * change the correction by less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
                    u12 = (uint32_t)(s12 > 0 ? s12 : 0);
@@ -1426,8 +1434,8 @@ GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu
     return left + unsure >= unsure && s12 >> gain.shift < s1;
 }
 
-/* Returns the number of logarithms in a sum of at most N logarithms of numbers >= 2 * VMAFGPU__VIF_NOISE. The ranges of
- * sums with different counts do not overlap. */
+/* Returns how many logarithms were added to obtain `sum`: at most N, each of a number >= 2 * VMAFGPU__VIF_NOISE. The
+ * count follows from the sum, because the ranges of sums with different counts do not overlap. */
 template <int N> GPU_FN uint32_t vif_log_count(uint32_t sum) {
     constexpr uint32_t LEAST = 18 * 2048 + VIF_LOG_BIAS, MOST = 32 * 2048 + VIF_LOG_BIAS;
     static_assert(2 * VMAFGPU__VIF_NOISE == 1 << 18 && N * MOST < (N + 1) * LEAST, "sums of so many lie apart");
@@ -1442,7 +1450,7 @@ GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) {
     return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0;
 }
 
-/* Replaces terms that may be wrong with the terms of vif_levels(). */
+/* Corrects the numerator: replaces each term of vif_likely_levels() that may be wrong with the term of vif_levels(). */
 template <bool DOUBLES, int N>
 GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two, const int32_t *s1,
                         const int32_t *s2, const int32_t *s12, VifSums *sums) {
@@ -1464,7 +1472,8 @@ GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uin
     }
 }
 
-/* Adds N samples of each lane of a warp. s1, s2 and s12 must be 0 for samples outside the image. */
+/* Adds the statistics of N samples per lane to *sums. All lanes. s1, s2 and s12 must be 0 for samples outside the
+ * image. */
 template <bool DOUBLES, int N>
 GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1, const int32_t *s2,
                            const int32_t *s12, VifSums *sums) {
@@ -1539,12 +1548,12 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
 /* ---- plain form ----
  *
  * A block processes a tile of 64 x 32 samples. In the vertical pass, a thread reads a column of 8 + 2 * reach samples
- * from both images and computes 8 results of each kind in 32 bits, with taps folded about their centre. Squares are
- * split into high and low parts if their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring
- * samples of a row. The lanes of a warp process different rows, whose distance in shared memory is four times an odd
- * number of words, so 16-byte accesses have no bank conflicts. Finally, the table of logarithms is loaded in place of
- * the tile.
- */
+ * from both images and computes 8 results of each kind. Samples at equal distances from the centre have the same tap,
+ * so they are added before the multiplication. The sums have 32 bits; squares are split into high and low parts if
+ * their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring samples of a row. The lanes of a
+ * warp process different rows, whose distance in shared memory is four times an odd number of words, so 16-byte
+ * accesses have no bank conflicts. Finally, the table of logarithms is loaded in place of the tile.
+ *  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
                   VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_PLAIN_THREADS / 32 * 32 <= VMAFGPU__VIF_PLAIN_SHARED,
@@ -1812,12 +1821,12 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * matrices take this into account.
  */
 enum {
-    VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes per lane */
+    VIF_PASS = 3 * 512,          /* bytes of the tap matrices of a pass: low digits, high digits, next scale */
     VIF_DIGIT = 256,             /* bytes of a digit of 8 rows by 32 columns: a pair of words per lane */
     VIF_HALF = 16 * VIF_DIGIT,   /* digits of 8 rows: 2 of each mean, 4 of each square */
     VIF_SQUARES = 4 * VIF_DIGIT, /* offset of the digits of the squares */
-    VIF_FEW = 24,                /* if a warp has fewer steps, they are one piece */
-    VIF_NEXT = 2 * VIF_HALF      /* digits of 8 rows of the next scale: 2 of each image */
+    VIF_FEW = 24,                /* if there are fewer steps per warp, each warp gets one piece */
+    VIF_NEXT = 2 * VIF_HALF      /* offset of the next scale: 2 digits of each image, 8 rows */
 };
 
 /* The parts of shared memory that a lane uses. */
@@ -1825,11 +1834,11 @@ struct VifWarp {
     const uint8_t *table; /* logarithms */
     const uint8_t *matrices;
     uint8_t *digits; /* the lane's pair of words of the first digit */
-    uint8_t *input;  /* of the warp: [step & 1][frame][row] */
+    uint8_t *input;  /* input of the warp: [step & 1][frame][row] */
 };
 
 template <int SOURCES> struct VifStrip {
-    const uint8_t *source[SOURCES]; /* where the lane starts to copy, if rows and columns are inside */
+    const uint8_t *source[SOURCES]; /* where the lane starts to copy if the input is inside the image */
     uint8_t *output;                /* where the lane starts to write the reference of the next scale */
     uint32_t pair;
     int32_t x, y;
@@ -1837,8 +1846,8 @@ template <int SOURCES> struct VifStrip {
     bool at_edge;     /* some results are outside the image or not needed */
 };
 
-/* Multiplies the four bytes of a by those of b; out[0] receives the low digits, out[1] the high digits. Two products
- * fit in one word. */
+/* Multiplies the four bytes of a by those of b; out[0] receives the low bytes of the products, out[1] the high bytes.
+ * Two 16-bit products are computed in one word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, moved to byte 0 */
     const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, moved to byte 1 */
@@ -1849,8 +1858,8 @@ GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
 }
 
 /* Computes one register of operand b for the squares or products of a column: the digits of four products, for the four
- * rows k that one register holds. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four
- * rows of the column, with 8 bits each. */
+ * rows k that one register holds. a and b hold one word per row, with two columns of 16 bits each. a_bytes and b_bytes
+ * hold the four rows of the column as bytes; they are used instead of a and b if BYTES is 1. */
 template <int BYTES, int DIGITS>
 GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], uint32_t a_bytes, uint32_t b_bytes,
                                int column, uint32_t (&out)[DIGITS]) {
@@ -1879,10 +1888,10 @@ struct VifPiece {
     uint32_t at, end;
 };
 
-/* Returns the piece with this number. If there are few steps, each warp gets one piece. Otherwise the pieces are
- * assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining steps. So
- * pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number is beyond
- * the end of the sequence, the piece is empty. */
+/* Returns piece `number` of a sequence of `line` steps. If there are few steps, each warp gets one piece. Otherwise the
+ * pieces are assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining
+ * steps. So pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number
+ * is beyond the end of the sequence, the piece is empty. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -1932,7 +1941,7 @@ GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
 
 #ifdef GPU_MATRIX
 
-/* One scale with samples of BYTES bytes, whose squares have DIGITS bytes. */
+/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     enum {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
@@ -1954,9 +1963,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
      * branch, the compiler interleaves the statistics with the vertical pass, which is faster if there are few
      * warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the distance between both images is fixed */
+    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the images are at a fixed distance */
 
-    /* Copies samples at and beyond the borders of the image. */
+    /* Copies the input of a step that reaches beyond the image, and fills it up by reflection at the borders. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
         const int32_t width = launch.width;
         const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
@@ -2005,7 +2014,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Computes sums of two digits of taps times N digits of data, with weights 256^0 .. 256^N. */
+    /* Multiplies both digits of the taps by N digits of the data. sum[j] receives the sum of the products of weight
+     * 256^j. */
     template <int N>
     GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
                          const uint32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
@@ -2028,8 +2038,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Writes the digits of four columns. They are elements i and i + 1 of v[0] and v[1], which are two products that
-     * yield two of the columns each. */
+    /* Writes the digits of four columns of a row: elements i and i + 1 of v[0] are columns 4 * t and 4 * t + 2, those
+     * of v[1] are columns 4 * t + 1 and 4 * t + 3. */
     template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
         uint32_t digit[N];
         transpose_bytes<N>(v[0][i], v[1][i], v[0][i + 1], v[1][i + 1], digit);
@@ -2042,7 +2052,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
      * vertical pass. It receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column
      * + 2. */
     struct Samples {
-        uint32_t row[2][2][4]; /* [frame][half of k]: words of two columns */
+        uint32_t row[2][2][4]; /* [frame][half of k][row]: a word holds two columns */
     };
     struct Bytes {
         uint32_t digit[2][2][BYTES][2]; /* [frame][column][digit][half of k]: four rows each */
@@ -2103,8 +2113,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1; low digits yield elements
-     * 2 and 3 of the same rows. */
+    /* Computes one column of the next scale. In each product, elements 0 and 1 come from the high digits of the taps,
+     * elements 2 and 3 from the low digits; elements i and i + 2 belong to the same result. */
     GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
                             const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;

@@ -91,8 +91,8 @@
  * Arithmetic
  * leading_zeros(v)          returns the number of leading zero bits, which is 32 for 0
  * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of the eight bytes b:a; a holds
- *                           bytes 0..3. Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
- *                           nothing extra
+ *                           bytes 0..3. Undefined if one of the four low hexadecimal digits of s is above 7. A
+ *                           constant s costs nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
  *                           return c plus the dot product of the two signed 16-bit halves of a and the two unsigned
  *                           low (high) bytes of b
@@ -123,8 +123,8 @@
  *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
  *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
  *                           y. The kernel can choose which of the 32 positions these bytes have, but the choice must be
- *                           the same for x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i, starting at row 256
- *                           / LANES * g. matrix_sums(v) sets all elements to v
+ *                           the same for x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i,
+ *                           starting at row 256 / LANES * g. matrix_sums(v) sets all elements to v
  * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, because
  *                           interleaved code needs more registers
  */
@@ -1797,9 +1797,9 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *
  * Each warp processes a strip of 16 rows in steps of 16 columns. Warps do not synchronise with each other. In a step:
  * 1. The warp starts to copy the input of the next step: 32 rows of 16 columns of both images.
- * 2. Vertical pass: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two
- *    products compute the columns 2 * n and 2 * n + 1. As a result, the lane receives columns 4 * t .. 4 * t + 3 of
- *    rows g and g + 8.
+ * 2. Vertical pass: k is the row. One product computes the even columns 2 * n, another the odd columns 2 * n + 1. Each
+ *    register of operand b in lane 4 * g + t holds four rows of one column. The two products give the lane the results
+ *    in columns 4 * t .. 4 * t + 3 of rows g and g + 8.
  * 3. One digit of these four columns, packed into a word, is exactly what the lane has to supply as operand b of the
  *    horizontal product, where k is the column and n the row. No values are exchanged between lanes. The words are
  *    stored in shared memory.

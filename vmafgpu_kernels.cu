@@ -12,7 +12,7 @@
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *           >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
- *  */
+ */
 
 /* ================================================================================================
  * >>primitives                                   operations that each target implements
@@ -622,7 +622,7 @@ GPU_FN uint32_t warp_or(uint32_t v) {
  * ================================================================================================
  * The target planes are packed: a sample is one byte if the bit depth is 8, otherwise a 16-bit word with the sample in
  * its low bits. Rows are aligned to 16 bytes. A thread writes 16 bytes of a target row at a time.
- *  */
+ */
 
 /* Loads a sample; neither the plane nor its pitch needs to be aligned. */
 GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
@@ -941,7 +941,7 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
  * ================================================================================================
  * The z index of a block selects a pair and the earlier frame that its reference is compared with. The vertical pass
  * over a tile writes its results to shared memory, and the horizontal pass reads them from there.
- *  */
+ */
 
 /* motion_pair() returns the index of the pair that a block processes; motion_before() returns the index of the earlier
  * frame in vmafgpu__gpu_pair.before. */
@@ -1135,7 +1135,7 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
  * blurred difference. Rows 0..7 of operand a contain the high digits of the taps, and rows 8..15 the low digits; all
  * digits are signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three
  * base-256 digits. A warp computes 8 rows of results.
- *  */
+ */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
         COLUMNS = VMAFGPU__MOTION_MATRIX_WIDTH + 16,
@@ -1336,7 +1336,7 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * this part and the corresponding part of the images of the next scale, without intermediate results in global memory.
  * The vertical pass filters the samples, their squares and products, and the images for the next scale. The horizontal
  * pass filters its results again, and then the statistics of each sample are added to the sums.
- *  */
+ */
 
 /* ---- statistics ---- */
 
@@ -1553,7 +1553,7 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
  * their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring samples of a row. The lanes of a
  * warp process different rows, whose distance in shared memory is four times an odd number of words, so 16-byte
  * accesses have no bank conflicts. Finally, the table of logarithms is loaded in place of the tile.
- *  */
+ */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
                   VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_PLAIN_THREADS / 32 * 32 <= VMAFGPU__VIF_PLAIN_SHARED,
@@ -2205,7 +2205,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Computes the samples of the next scale in column g, rows 2 * t and 2 * t + 1, of both images. */
+    /* Computes samples of the next scale of both images: column g of the 8 columns that a step yields, rows 2 * t and 2
+     * * t + 1 of the strip. */
     GPU_FN void shrink(const VifWarp &warp, int32_t step, uint32_t (&sample)[2][2]) {
         uint32_t next[4];
         load_shared(next, warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS + 1024);
@@ -2244,8 +2245,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* [s1, s2, s12] of columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half. The index
-     * of an element is 4 * half + 2 * column + row. */
+    /* [s1, s2, s12] in columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half of the
+     * strip. The index of an element is 4 * half + 2 * column + row. */
     typedef int32_t Variances[3][8];
 
     GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
@@ -2346,7 +2347,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Processes half of the samples at a time. This needs less code, but more time. Overwrites the variances. */
+    /* Adds the statistics of the samples in two halves, which takes less code but more time than doing it at once.
+     * Overwrites the variances. */
     template <bool DOUBLES>
     GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance, VifSums *sums) {
 #pragma unroll 1
@@ -2432,24 +2434,25 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with 16 x 16 products ----
  *
- * This form computes the same products as the other matrix form, but each lane holds more of the results. Both operands
- * are distributed in the same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the
- * left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i
- * receives RESULTS adjacent columns of row i. The digits of these results are half of the words that the lane has to
- * supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16 columns, and
- * k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged between lanes,
- * and shared memory holds only tables.
+ * This form computes the same products as the other matrix form, but each lane holds more of the results. Lane 16 * g +
+ * i holds words of row i of the left operand and of column i of the right operand. In the vertical pass, the samples
+ * are the left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16
+ * * g + i receives RESULTS adjacent columns of picture row i. The digits of these results are half of the words that
+ * the lane has to supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16
+ * columns, and k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged
+ * between lanes, and shared memory holds only tables.
  *
- * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
- * added to the sums. Taps have signed digits. If a tap is too large for two signed digits, the rest of its high digit
- * is multiplied separately.
+ * If the products take signed bytes, 128 is subtracted from every byte of the data. To make up for this, 128 times the
+ * sum of the taps, a constant, is added to the sums. The digits of the taps are then signed too; if a tap is too large
+ * for two signed digits, the rest of its high digit is multiplied separately.
  *
- * In the image of the next scale, rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image.
- * In the horizontal pass, a lane receives high and low digits of the same results. */
+ * The vertical pass for the next scale produces 16 rows: rows 0..7 belong to the reference, rows 8..15 to the distorted
+ * image. In its horizontal pass, the products of the high and of the low digits of the taps for the same results end up
+ * in the same lane. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
         RESULTS = 256 / LANES,
-        WORDS = 128 / LANES,     /* per lane: results of a product, words of an operand */
+        WORDS = 128 / LANES,     /* words of an operand per lane */
         BLOCK_WORDS = WORDS / 2, /* words of 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
@@ -2469,10 +2472,11 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t x, y;
         int32_t right, below;       /* number of columns and rows that are summed */
         bool rows_inside;           /* all rows that are read are inside the image */
-        const uint8_t *source[2];   /* the row with the lowest address, at x; a base that all lanes share */
-        int32_t pitch[2], above[2]; /* above: offset of the first row, so that offsets fit in a word */
+        const uint8_t *source[2];   /* the row with the lowest address, at column x; equal in all lanes */
+        int32_t pitch[2], above[2]; /* above: offset of the first row from source, so that 32-bit offsets are never
+                                     * negative */
     };
-    /* The samples that a lane reads for 16 columns: one column, RESULTS rows of each half of k. */
+    /* The samples that a lane reads in a step of 16 columns: RESULTS rows of each half of k, in one column. */
     struct Samples {
         uint32_t row[2][WORDS][4]; /* [frame] */
     };
@@ -2528,7 +2532,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return strip;
     }
 
-    /* Loads the samples of block n at and beyond the borders of the image. */
+    /* Loads the samples of block n if the block reaches beyond the image, whose borders are reflected. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
@@ -2543,10 +2547,11 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order(); /* otherwise the compiler merges the loads of both functions and keeps addresses in registers */
+        in_order(); /* otherwise the compiler merges these loads with those of take() and keeps more addresses in
+                     * registers */
     }
 
-    /* Loads the samples of block n. The results of the block are 8 columns to the right of the samples. */
+    /* Loads the samples of block n (16 columns). They start 8 columns to the left of column 16 * n of the strip. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2570,8 +2575,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Sets the initial values of sums of N digits, with weights 256^0 .. 256^N: the rounding term and the constant for
-     * signed bytes. */
+    /* Sets the initial values of the sums of N digits (sum[j] has the weight 256^j): the rounding term, and the
+     * constant that makes up for signed bytes. */
     template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
         constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
 #pragma unroll
@@ -2579,8 +2584,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             sum[j] = matrix_sums(j == 0 ? rounding : j == (N < 2 ? N : 2) ? (int32_t)bias : 0);
     }
 
-    /* vertical() and horizontal() add taps times N digits of data. horizontal() receives the words of the previous and
-     * of the current 16 columns, which join() combines into one operand. */
+    /* vertical() and horizontal() multiply the taps by N digits of data and add the products to the sums. horizontal()
+     * receives the words of the previous and of the current 16 columns, which join() combines into one operand. */
     template <int N>
     GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
@@ -2623,7 +2628,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes rounded means of columns. */
+    /* Combines the sums of the vertical pass into rounded means. */
     GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1],
                          uint32_t (&mean)[RESULTS]) {
 #pragma unroll
@@ -2664,7 +2669,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes [s1, s2, s12] of the 16 columns before a block. Afterwards `digits` contains the digits of the block. */
+    /* Computes [s1, s2, s12] of the 16 columns that a block completes. `digits` contains the digits of the previous
+     * block before the call, and those of this block after it. */
     GPU_FN void filter(const vmafgpu__vif_launch &launch, const Warp &warp, const Samples &samples,
                        const uint32_t (&bytes)[2][BYTES][WORDS], Digits &digits, Variances &variance) {
         const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
@@ -2746,7 +2752,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
             v[i] =
-                again((uint32_t)part[1][i] + bias + /* keeps the products out of the branch in write() */
+                again((uint32_t)part[1][i] + bias + /* so that the products are not moved into the branch in write() */
                       (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) +
                                   32768) >>
                                  16));
@@ -2793,7 +2799,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 shrink(launch, warp, strip, bytes, step, digits);
             if (!launch.images_only)
                 filter(launch, warp, samples, bytes, digits, variance);
-            take(launch, strip, step + 1, &samples); /* completes while the statistics are computed */
+            take(launch, strip, step + 1, &samples); /* these loads complete while the statistics are computed */
             if (launch.images_only)
                 continue;
             const int32_t column = 16 * (step - 1);
@@ -2847,11 +2853,11 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking
  * ================================================================================================
- * One kernel per scale computes everything from its input (luma, or the low-pass band of the previous scale) to the
- * sums of each row. Each warp has its own tile and is independent of other warps. Each lane processes one row of the
- * bands, and the warp walks along the columns. So the sums of a row stay in the registers of one lane. For the
- * horizontal filters and the 3x3 neighbourhood, other columns are in registers that previous steps have filled, and
- * neighbouring rows need one shuffle. The first and last rows of a tile only serve as neighbours.
+ * One kernel per scale does all the work, from the input (luma, or the low-pass band of the previous scale) to the sums
+ * of each row. Each warp has its own tile and is independent of other warps. Each lane processes one row of the bands,
+ * and the warp walks along the columns, so the sums of a row stay in the registers of one lane. The horizontal filters
+ * and the 3x3 neighbourhood need earlier columns, which the lane keeps in registers, and the rows above and below,
+ * which it gets by one shuffle each. The first and last rows of a tile serve only as neighbours.
  *
  *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
  *                   so the words that the lanes read together (one per row) are in different banks. Low-pass samples
@@ -2867,20 +2873,20 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  * (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are out of line.
  */
 
-/* Contributions of one pixel to the numerator ([0], from the restored part of the reference) and to the impairment
- * ([1], from the part that was added). The threshold for each part is computed from `side` and `centre` of the other
- * part. Sums are modulo 2^32. */
+/* Contributions of one pixel to the numerator ([0], from the restored signal) and to the impairment ([1], from the
+ * additive impairment, which is the rest of the distorted signal). The threshold that masks one of the two is computed
+ * from `side` and `centre` of the other one. Sums are modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
 };
 
-/* One input column after the vertical filters: reference and distorted. */
+/* One input column after the vertical filters; [0] is the reference, [1] the distorted frame. */
 struct AdmColumn {
     int32_t low[2], high[2];
 };
 
-/* Parameters of a kernel: scale, bytes per input sample, band columns of a tile, form. */
+/* Parameters of a kernel: scale, bytes per input sample, number of band columns per tile, and form. */
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
@@ -2890,18 +2896,19 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
-    /* If PAIRS is true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3,
-     * other instructions would take the place of these moves. */
+    /* If true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3, this gains
+     * nothing. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
-    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* of a row in shared memory, in words */
+    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* words of a row in shared memory */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x is below 1.4e18 at scale 0 (|product| is below
-     * 22931 * 49417) and at most 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at
-     * scale 1). Two adjacent coefficients share two columns, in which their taps have opposite signs. They cannot
-     * both reach the bound: one is at least a tenth below it. */
+    /* Whether the 64-bit sums of unshifted cubes must be flushed before the end of the tile. They can hold twelve
+     * columns: z * x is below 1.4e18 at scale 0 (|product| is below 22931 * 49417) and at most 2^60 at later scales. In
+     * the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1). Adjacent coefficients cannot both reach
+     * this bound, because they share two input columns, in which their taps have opposite signs: one is at least a
+     * tenth below it. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2914,16 +2921,17 @@ GPU_FN int32_t adm_lesser(int32_t a, int32_t b) {
 
 /* ---- the wavelet ---- */
 
-enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* vmafgpu__dwt_low, as literals */
+enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* the values of vmafgpu__dwt_low */
 
-/* Return the sum modulo 2^32, which is the sum itself if it fits in 32 bits. */
+/* Return the low (high) filter of four samples plus `add`, modulo 2^32. */
 GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
 }
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* Return 64-bit sums. They compile to chains of widening multiply-adds, which are as cheap as 32-bit multiply-adds. */
+/* Return the same as 64-bit sums. They compile to chains of widening multiply-adds, which are as cheap as 32-bit
+ * multiply-adds. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2933,19 +2941,19 @@ GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t ad
            ((int64_t)-ADM_LOW_2 * b + ((int64_t)ADM_LOW_1 * c + ((int64_t)-ADM_LOW_0 * d + add)));
 }
 
-/* To the horizontal sums of scale 0, 2^15 must be added for rounding, and 2^31 to make the sums unsigned. At no cost,
- * ADM_ODD_COLUMN is added to the odd columns (the first and the third) instead: in both filters, the taps of these
- * columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
+/* The horizontal sums of scale 0 need two addends: 2^15 for rounding, and 2^31 to make the sums unsigned. To save these
+ * additions, ADM_ODD_COLUMN is added to the odd columns (the first and the third of each four) in the vertical pass: in
+ * both filters, the taps of these columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
 #define ADM_ODD_COLUMN 0xa2158000u
 static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
 
-/* Returns a coefficient of scale 0 from its shifted sum. */
+/* Returns a coefficient of scale 0. `sum` is its horizontal sum, to which 2^31 + 2^15 has been added. */
 GPU_FN int32_t adm_value(uint32_t sum) {
     return (int32_t)(sum ^ 0x80000000u) >> 16;
 }
 
-/* Return the low and the high band of four columns: coefficients, or shifted sums at scale 0. */
+/* Return the low (high) band of four columns: a coefficient or, at scale 0, a sum for adm_value(). */
 template <int SCALE> GPU_FN uint32_t adm_horizontal_low(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
     if (SCALE == 0)
         return adm_low32((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0);
@@ -2960,8 +2968,8 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
 }
 
 /* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
- * subtracted from the samples. This changes only the low band, because the low taps sum to 46342, and the high taps sum
- * to 0. The high band is computed only if HIGH is true. */
+ * subtracted from the samples. This changes only the low band, because the low taps sum to 46342 and the high taps to
+ * 0. The high band is computed only if HIGH is true. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -3035,9 +3043,9 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
     return out;
 }
 
-/* ---- a pixel of scale 0 in floats ----
- * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
- * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
+/* ---- a pixel of scale 0 in floats ---- If the coefficients are below a limit that the host derives from the factors
+ * (vmafgpu__adm_fast_of), every value here is an integer below 2^24. Float arithmetic is then exact, and adding 2^23
+ * rounds to the nearest integer:
  *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
  *     been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result is
  *     also limited to |t|;
@@ -3059,8 +3067,9 @@ GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double ga
 #define ADM_TWO_23      8388608.0f
 #define ADM_TWO_23_BITS 0x4b000000u
 
-/* Returns a coefficient from its shifted sum. The upper half of the sum becomes the fraction of a float; `upper` is
- * 2^23 + 2^15. `upper` comes from the launch, so that the compiler keeps it in a register. */
+/* Returns a coefficient of scale 0 as a float; `sum` is the same as in adm_value(). The upper half of the sum becomes
+ * the low bits of the fraction of a float. `upper` is 2^23 + 2^15, passed in the launch so that the compiler keeps it
+ * in a register. */
 GPU_FN float adm_upper_half(uint32_t sum, float upper) {
     return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
 }
@@ -3088,11 +3097,11 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of the bits of floats */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of float bits, read as integers */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
-        /* t times the sign of o: nothing is restored if this is negative. */
+        /* t times the sign of o. If this is negative, the restored value is 0. */
         const float towards = float_bits(bits_of(t[band]) ^ (bits_of(o[band]) & 0x80000000u));
         float value[2];
         value[0] = -smaller(-smaller(gain * magnitude(o[band]), towards), 0.0f);
@@ -3116,8 +3125,8 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
 /* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
 
-/* Returns floor(2^30 / q) for 512 <= q <= 32768. Because the reciprocal is accurate to a few ulp, the float estimate
- * rounds to the result or to the result plus one. */
+/* Returns floor(2^30 / q) for 512 <= q <= 32768. Because the reciprocal is accurate to a few ulp, the estimate is the
+ * result or the result plus one; the sign of the remainder shows which. */
 GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     const float f = float_bits(q | ADM_TWO_23_BITS) - ADM_TWO_23;
     const uint32_t estimate = bits_of(fused(reciprocal(f), 1073741824.0f, ADM_TWO_23)) - ADM_TWO_23_BITS;
@@ -3126,10 +3135,10 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
 }
 
 /* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
- * computation follows the definition, but with magnitudes. For negative values, the rounding constant is therefore
- * smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is at least
- * 16384. The quotient is limited to 32768, which is reached at v = 2 * u. So v is limited to 2 * u, which keeps the
- * product below 2^48. */
+ * computation follows vmafgpu__adm_restore(), but with magnitudes. For negative values, the rounding constant must
+ * therefore be smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is
+ * at least 16384. The quotient is limited to 32768, a limit that v = 2 * u reaches. So larger v can be replaced by 2 *
+ * u, which keeps the product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3162,7 +3171,7 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
     const bool same_angle = adm_same_angle(o, t);
     AdmPixel out;
     /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus 1. The three subtractions of 1, one per band, are
-     * combined here. In the centre, they cancel. */
+     * combined here. In `centre`, they cancel out. */
     out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
     out.centre[0] = out.centre[1] = 0;
 #pragma unroll
@@ -3175,7 +3184,7 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
         restored = !same_angle ? restored : gained < v ? gained : v;
         if ((o[band] ^ t[band]) < 0)
             restored = 0;
-        /* Rounding of the quotient may make the restored value exceed |t|, so the difference may have either sign. */
+        /* The quotient is rounded, so the restored value may exceed |t|, and the difference may have either sign. */
         int32_t value[2];
         value[0] = ((int32_t)restored ^ negative) - negative;
         value[1] = t[band] - value[0];
@@ -3196,24 +3205,25 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Sums of numerator, impairment and denominator, modulo 2^64. With extreme options, the sums of artificial content can
+/* Sums of numerator, impairment and denominator, modulo 2^64. With extreme options and artificial content, the sums can
  * exceed 2^64. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
-/* Sums of the fast form. For n values, sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s. The
- * bits that the shifts drop are summed in 32 bits, and the addition to the 64-bit sum is part of the multiplication. */
+/* Sums of the fast form, which shifts once per sum instead of once per value: for n values, sum((v + half) >> s) =
+ * (sum(v) + n * half - sum((v + half) & mask)) >> s. The dropped bits are summed in 32 bits, and each value is added to
+ * its 64-bit sum by the multiplication that computes it. */
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* not shifted yet */
+    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* sums of values that are not shifted yet */
     /* Sums of the dropped bits, a word per band: the low half belongs to open[0], the high half to open[1]. Masks have
      * at most 12 bits, and there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
 
-/* adm_masked_cube() returns one masked cube of a pixel; adm_add_masked() adds all of them. The threshold of the added
- * part masks the restored part, and vice versa. */
+/* adm_masked_cube() returns one masked cube of a pixel; adm_add_masked() adds all of them. threshold[1], computed from
+ * the additive impairment, masks the restored signal, and threshold[0] masks the additive impairment. */
 template <class Kind>
 GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2],
                                int i, int band) {
@@ -3250,7 +3260,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true
     }
 }
 
-/* Adds the cubes of the coefficients of the reference, given as magnitudes. */
+/* Adds the cubes of the magnitudes of the reference coefficients. */
 template <class Kind>
 GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
                                 const uint32_t (&magnitude)[VMAFGPU__BANDS]) {
@@ -3276,7 +3286,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
     }
 }
 
-/* Shifts the open sums of the last `columns` columns. */
+/* Shifts the open sums, which contain `columns` columns, and adds them to the final sums. */
 template <class Kind> GPU_FN void adm_flush(const vmafgpu__adm_launch &, AdmSums<Kind, false> &, uint32_t) {
 }
 template <class Kind>
@@ -3309,16 +3319,16 @@ GPU_FN void adm_flush(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &su
 
 template <class Kind> struct AdmWalk {
     uint32_t *tile;          /* shared memory of the warp */
-    int32_t x, end;          /* first band column of the tile; end of the columns that are summed */
-    uint32_t columns;        /* masked columns since the last flush */
-    AdmColumn before[3];     /* the first input columns of the next band column */
-    AdmPixel pixel;          /* of the previous band column; its masked cubes need the sides of the next one */
+    int32_t x, end;          /* first band column of the tile; end of the summed columns */
+    uint32_t columns;        /* columns added to the open sums since the last flush */
+    AdmColumn before[3];     /* the first three input columns of the next band column */
+    AdmPixel pixel;          /* the previous band column, which waits for its right neighbour */
     uint32_t side_before[2]; /* sides of the column before that one */
-    uint32_t packed[2];      /* scale 0: low-pass samples that wait for the other half of a word */
+    uint32_t packed[2];      /* scale 0: low-pass samples of the even column; the odd column completes the word */
     AdmSums<Kind, Kind::FAST> sums;
 };
 
-/* Stores the low-pass samples of a band column of the tile in place of words that have been read. */
+/* Stores the low-pass samples of a band column over input words that all lanes have read. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&low)[2]) {
     uint32_t *out = walk.tile + lane_index() * Kind::STRIDE;
@@ -3336,9 +3346,9 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
     }
 }
 
-/* Adds the masked cubes of band column x, whose right neighbour is `next`. At the left and right edges of the band, the
- * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has fewer
- * than 15 columns. */
+/* Adds the masked cubes of band column x, which is in walk.pixel; `next` is its right neighbour. At the left and right
+ * edges of the band, the border rule supplies the missing neighbour. The edges are inside the region of the sums only
+ * if the band has fewer than 15 columns. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
                             bool is_summed) {
@@ -3419,8 +3429,8 @@ GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, i
         adm_sum_column<Kind, CHECKED>(launch, walk, walk.x + column, a, b, c, d);
 }
 
-/* Runs one step: computes the band columns whose last input is word k of each row (at scales 2 and 3, word pair k).
- * `row` is the first input row of the lane. */
+/* Runs one step: computes the band columns whose last input column is in word k of each row (at scales 2 and 3, in word
+ * pair k). `row` is the first input row of the lane, in shared memory. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row, int32_t k) {
     constexpr int offset[4] = { 0, Kind::ODD, Kind::STRIDE, Kind::ODD + Kind::STRIDE };
@@ -3482,9 +3492,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. In the interior, the fast form runs steps without checks. The band column before
- * the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and must not be the
- * first column of the band. The last band column of the step must be before walk.end. */
+/* Runs all steps of a tile with sums. The fast form runs a step without checks if, firstly, the band column before the
+ * step, walk.x + PER_STEP * k - 3, is in the tile and in the region of the sums and is not the first column of the
+ * band, and secondly, the last band column of the step is before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -3510,8 +3520,8 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 
 /* ---- the tile ---- */
 
-/* Copies a lane's words of the tile. `in` is the word in row 0 of the input, `row` the input row of the first copy.
- * INSIDE: all rows are inside the frame. */
+/* Copies a lane's words of the tile. `in` points to the lane's word in row 0 of the input; `row` is the input row of
+ * the first copy. INSIDE must be true only if all rows are inside the frame. */
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
@@ -3527,14 +3537,15 @@ GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch
             in += next;
             continue;
         }
-        /* The outermost rows of a tile may be too far outside for the border rule; no result depends on them. */
+        /* The outermost rows of a tile may be too far outside to be reflected into the frame; no result depends on
+         * them. */
         const int32_t source = adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
         copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
     }
 }
 
-/* Copies the input of the tile at band position (x, y) to shared memory. The border rule supplies rows beyond the
- * frame; adm_mirror_columns() supplies columns beyond it. */
+/* Copies the input of the tile at band position (x, y) to shared memory. Rows beyond the frame are reflected here,
+ * columns beyond it by adm_mirror_columns(). */
 template <class Kind>
 GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pitch, int32_t width, int32_t height,
                           int32_t x, int32_t y) {
@@ -3565,8 +3576,8 @@ template <> struct AdmSample<2> {
     using type = uint16_t;
 };
 
-/* Fills columns -1, width and width + 1 of a tile at the edge of the frame. By the border rule, they are copies of
- * columns 1, width - 1 and width - 2. */
+/* Fills columns -1, width and width + 1 of a tile at the edge of the frame with copies of columns 1, width - 1 and
+ * width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
     const int32_t first_column = 2 * x - 4;
@@ -3581,7 +3592,7 @@ template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t wid
     }
 }
 
-/* Writes the low-pass band of the tile's own rows and columns. */
+/* Writes the low-pass band of the tile, without the first and last row, to global memory. */
 template <class Kind>
 GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *tile, unsigned char *scratch, int32_t x,
                           int32_t y) {
@@ -3665,7 +3676,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
         warp_barrier();
     }
 
-    /* Lanes outside the band process the rows that the border rule gives them. */
+    /* A lane whose row is outside the band processes the row that replaces it according to the border rule. */
     const int32_t own_row = y - 1 + (int32_t)lane_index();
     const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
     const uint32_t *first_row = walk.tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
@@ -3691,8 +3702,8 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Adds up one of the nine row sums of a scale. The x index of a block selects the sum; the y index selects the
- * scale. */
+/* Rounds and adds up the row sums of one of the nine sums of a scale. The x index of a block selects the sum, the y
+ * index the scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3763,11 +3774,12 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
  * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
  * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
- * average of the N largest c-values, for a given N. If at most N c-values are above 0, their sum is used. Otherwise
- * `select` subtracts the smaller c-values from this sum. If the order of the additions matters, `order` adds in the
- * order of libvmaf instead. Kernels that are not needed exit immediately.
+ * average of the N largest c-values, for a given N. `count` sums all c-values; if more than N of them are above 0,
+ * `select` subtracts the smaller ones from this sum. If the order of the additions affects the result, `order` adds the
+ * N largest again in the order of libvmaf. Kernels that are not needed exit immediately.
  *
- * Marked samples have the highest bit set. A pair of columns occupies 32 bits and is aligned to 32 bits.
+ * Marked samples have the highest bit set. Two samples of a row, in an even column and the odd column to its right,
+ * occupy an aligned 32-bit word.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
@@ -3779,7 +3791,7 @@ GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
-/* Returns the plane to process, or NULL if the pair lacks the frame. */
+/* Returns the plane to process, or NULL if the pair is not to be processed. */
 GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
     return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
@@ -3795,7 +3807,7 @@ GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) {
 
 /* ---- prepare ---- */
 
-/* The binary digits of the sum of seven bits, for 32 sums at a time. */
+/* 32 sums of seven bits each: bit i of `one`, `two` and `four` are the binary digits of sum i. */
 struct CambiDigits {
     uint32_t one, two, four;
 };
@@ -3827,14 +3839,14 @@ template <int BYTES> struct CambiPrepare {
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
     struct Tile {
         uint16_t *image;  /* [ROWS + 1][COLUMNS] and some padding */
-        uint8_t *flat;    /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
-        uint32_t *digits; /* [FLAT_ROWS][WORDS][3] of the sums along rows */
+        uint8_t *flat;    /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; the tile begins at byte 4 */
+        uint32_t *digits; /* [FLAT_ROWS][WORDS][3], of sums along rows */
         uint32_t *mask;   /* [HEIGHT][WORDS] */
         int32_t x, y;
     };
 
-    /* A thread processes eight columns and RUN rows. If averages are computed, it also reads the next row and the next
-     * column. */
+    /* A thread processes eight columns and RUN rows. If 2 x 2 samples are averaged (launch.softened), it also reads the
+     * next row and the next column. */
     enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
     static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
 
@@ -3849,8 +3861,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample into the low half
-     * of a fifth word. Outside the picture, its border is repeated. */
+    /* Loads samples x .. x + 7 of a row as four words of two samples. If samples are averaged, also loads the next
+     * sample into the low half of a fifth word. Outside the picture, its border samples are repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3893,8 +3905,8 @@ template <int BYTES> struct CambiPrepare {
         return image + row * pitch;
     }
 
-    /* Loads the samples of the tile and its surroundings. Because the border is repeated outside the picture, averages
-     * and comparisons are correct at the right and bottom edges, too. */
+    /* Loads the samples of the tile and its halo, and averages them if necessary. Outside the picture, its border
+     * samples are repeated, as the averages and comparisons at the right and bottom edges require. */
     GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
         const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
         const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
@@ -3906,7 +3918,7 @@ template <int BYTES> struct CambiPrepare {
             fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
         if (launch.softened) {
             fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
-            /* The sums of four samples fit in the halves of a word. */
+            /* A sum of four samples of 10 bits fits in half a word. */
 #pragma unroll
             for (int k = 0; k <= RUN; k++)
 #pragma unroll
@@ -3977,7 +3989,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Returns a mask of the samples that have more than `threshold` flat samples among the 49 around them. */
+    /* Returns a mask of the samples that have more than `threshold` flat samples in the 7 x 7 window around them. */
     GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
         CambiDigits sum[3];
 #pragma unroll
@@ -4017,8 +4029,8 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Computes scale 0: every sample or every second one, filtered. A thread computes pairs of samples, one pair below
-     * the other. */
+    /* Computes scale 0 from every sample or, if launch.halved, from every second sample of every second row. The filter
+     * takes the mode of three samples, first along rows, then along columns. A thread walks down a pair of columns. */
     GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
         const vmafgpu__cambi_plane &plane = launch.scale[0];
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
@@ -4105,11 +4117,13 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers and those
- * that the square depends on. */
+ * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers, and the
+ * samples around them on which the square depends. */
 
-/* Computes COUNT x COUNT samples of a scale, starting LOW samples before the block's own square, whose side is OWN. The
- * source is every STEP-th sample of `from`, which starts FROM_LOW samples before that square. */
+/* Computes COUNT x COUNT samples of a scale, starting LOW samples above and to the left of the block's own square of
+ * OWN x OWN samples. The source is every STEP-th sample of `from`, which starts FROM_LOW samples above and to the left
+ * of the block's square in the finer scale. `from` and `to` are in shared memory; the block's own square is also
+ * written to global memory. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -4178,25 +4192,26 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
 /* ---- count ----
  *
  * A block processes a strip of columns in some rows of a scale. It visits the rows that contain samples to evaluate.
- * Shared memory holds histograms of the samples that the window covers in each column, with one byte per code. Columns
- * are grouped in pairs; each pair has one histogram of both columns and one of its first column. So a window consists
- * of several pairs and one more column: the first of a pair on its right, or the second of a pair on its left. The
- * histogram of a second column is the difference of the two histograms of its pair. A thread evaluates a sample of the
- * row and adds up the bytes around its code, four codes at a time. It also updates the histograms of a pair of columns.
- * Histograms cover few codes, starting from the lowest that the block evaluates. Most blocks have no other codes;
- * further codes are processed in the same way afterwards.
+ * For each column, shared memory holds a histogram of the rows that the window covers, with one byte per code (sample
+ * value). Columns are grouped in pairs; each pair has one histogram of both columns and one of its first column. A
+ * window has an odd number of columns. So it consists of several pairs and one more column, which is the first column
+ * of a pair at its right end, or the second column of a pair at its left end. The histogram of a second column is the
+ * difference between the two histograms of its pair. A thread evaluates a sample of the row and adds up the bytes
+ * around its code, four codes at a time. It also updates the histograms of a pair of columns. The histograms cover a
+ * short range of codes, starting from the lowest that the block evaluates. In most blocks, this range contains all
+ * codes to evaluate; otherwise the block starts again with the next range.
  */
 struct CambiStrip {
     const uint8_t *samples; /* of the scale */
     uint32_t *histogram;    /* of both of the thread's columns; that of the first column follows */
-    uint32_t cell;          /* words of each histogram */
+    uint32_t cell;          /* words per histogram */
     uint32_t height, pitch;
-    uint32_t pair_at, own_at; /* byte offsets in a row: of the thread's columns, and of its sample */
+    uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
     bool has_pair, has_own;   /* whether they are inside the picture */
-    uint32_t zero, counted;   /* word of the first code that is counted, and number of codes */
+    uint32_t zero, counted;   /* sample with the first code that is counted, and number of codes */
 };
 
-/* Returns the samples of the thread's columns, or unmarked samples outside the picture. */
+/* Returns the two samples of the thread's columns in row y; both are 0 (unmarked) outside the picture. */
 GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t y) {
     return strip.has_pair && (uint32_t)y < strip.height
                ? load((const uint32_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.pair_at)))
@@ -4207,7 +4222,7 @@ GPU_FN uint32_t cambi_own(const CambiStrip &strip, int32_t y) {
     return strip.has_own ? load((const uint16_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.own_at))) : 0u;
 }
 
-/* Adds `unit`, 1 or -1, to the count of one of the two samples. */
+/* Adds `unit`, which is 1 or -1, to the counts of one of the two samples in `two`: the first one if `second` is 0. */
 GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t second, uint32_t unit) {
     const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
     if (code >= strip.counted)
@@ -4217,9 +4232,10 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* Returns the c-value of a sample, evaluated for four contrasts, as the bits of a float. `cells`: histograms of the
- * pair that contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code
- * of the sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
+/* Returns the c-value of a sample, evaluated for four contrasts, as the bits of a float. `cells` points to the
+ * histograms of the pair that contains the first column of the window; `odd` is 1 if that column is the second of the
+ * pair. `centre` is the code of the sample, counted from the first code that is evaluated. `weights` contains the
+ * weights of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -4228,8 +4244,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
     const uint32_t minus = 0u - odd;
     uint32_t all[3], high[3], low[3], rest[3] = {};
-    /* Both samples of a pair need the same column pairs in the middle of their windows, so the threads of the two
-     * samples read the same words. */
+    /* The windows of the two samples of a pair have the same column pairs in the middle, so their two threads read the
+     * same words of shared memory. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
@@ -4258,14 +4274,15 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Sums in halves of words. `high` holds the sums of the odd bytes. `low` holds the sums of the even bytes, which
-     * are the sums of whole words minus those of the odd bytes. */
+    /* Each half of a word now holds the sum of one code: in `high`, of the odd bytes; in `low`, of the even bytes. The
+     * latter are the sums of whole words minus those of the odd bytes. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* The counts of nearby codes, starting four below the sample: first at even distances, then at odd distances. */
+    /* The halves of even0 .. even2 are the counts of the codes at distances -4, -2, 0, 2 and 4 from that of the sample;
+     * the halves of odd0 and odd1 are those at -3, -1, 1 and 3. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4305,8 +4322,8 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` are the weights of the code, a byte
- * per contrast. */
+/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` points to the weights for the code
+ * of the sample, a byte per contrast. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -4331,12 +4348,13 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
 
 /* The pair of columns in which a thread searches for codes. The threads of a block search several rows at once. */
 struct CambiScan {
-    int32_t row, first_y, height; /* row where the thread begins; first row and number of rows of the block */
-    uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
+    int32_t row, first_y, height; /* first row of the thread; first row and number of rows of the block */
+    uint32_t at;                  /* byte offset of the samples in a row; all bits are set if outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
-/* Loads two samples in each of four rows, starting at `row`. Samples outside the picture are unmarked. */
+/* Loads the thread's two samples in four rows, CAMBI_AT_ONCE rows apart, starting at `row`. Samples outside the picture
+ * are unmarked. */
 GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -4347,8 +4365,8 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
     }
 }
 
-/* Updates the lowest and the highest code that the thread finds among the codes from `from` up to, but not including,
- * `centres`. The word `mark` represents code 0. */
+/* Updates the lowest and the highest code in from .. centres - 1 that the thread finds. A sample equal to `mark` has
+ * code 0. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4366,8 +4384,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* Returns a mask of the rows in which the thread finds one of `count` codes, starting at the word `first`. The highest
- * bit is the first row. */
+/* Returns a mask of the rows in which the thread finds a sample in first .. first + count - 1. The highest bit is the
+ * first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4398,7 +4416,7 @@ GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     return v;
 }
 
-/* Counts the samples of the thread's columns in the window of row y. */
+/* Adds the samples of the thread's columns in the window around row y to the histograms. */
 GPU_FN void cambi_count_window(const CambiStrip &strip, int32_t y, int32_t reach) {
 #pragma unroll 1
     for (int32_t row = y - reach; row <= y + reach; row += 4) {
@@ -4435,8 +4453,8 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
     }
 }
 
-/* Computes the c-values of a strip. GROUP: number of pairs of columns whose total count fits in a byte, or 0 for any
- * number of contrasts. */
+/* Computes the c-values of a strip. GROUP is the number of column pairs whose counts can be added without overflowing a
+ * byte (with four contrasts), or 0 for any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
         WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH,
@@ -4497,7 +4515,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
             rows[HEAD / 4 + n] = 0;
         block_barrier();
         const uint32_t found = warp_or(cambi_scan_rows(strip, scan, mark + low, looked_at));
-        if (lane_index() == 0) /* no two warps have a row in common */
+        if (lane_index() == 0) /* each bit is set by one warp only */
             shared_add(rows, found);
         block_barrier();
         uint32_t todo = rows[0];
@@ -4556,12 +4574,11 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 /* ---- select ----
  *
  * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Each of
- * three passes finds nine bits of the value at the last rank that is summed. The last launch subtracts the smaller
- * values from the sum.
+ * three launches finds nine bits of the N-th largest value. A fourth launch subtracts the smaller values from the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* Sums of at least 2^29, which is 2^53 in units of 2^-24, are rounded in libvmaf. */
+/* libvmaf sums in double precision, which rounds sums of 2^29 or more. This limit is 2^53 in units of 2^-24. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -4576,8 +4593,8 @@ GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) 
     return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
 }
 
-/* Returns, in every lane, the bin in which the rank is reached, counting from the top. *rank becomes the rank within
- * that bin. */
+/* Returns, in every lane, the bin of the *rank-th largest value. *rank becomes the rank of the value within that
+ * bin. */
 GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
     enum { RUN = VMAFGPU__CAMBI_SELECT_BINS / LANES };
     const uint32_t top = VMAFGPU__CAMBI_SELECT_BINS - 1 - lane_index() * RUN;
@@ -4683,8 +4700,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
  *
  * libvmaf moves the largest c-values to the front with Hoare's selection algorithm, and adds them in double precision
  * in the resulting order. A block does the same. In a round of the selection, values from the left that are not larger
- * than the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap
- * can be found beforehand, because no swap depends on another.
+ * than the pivot are swapped with values from the right that are not smaller, until both sides meet. No swap depends on
+ * another, so the threads of the block find the values to swap first and then swap them in parallel.
  */
 struct CambiOrder {
     enum {
@@ -4695,8 +4712,9 @@ struct CambiOrder {
         SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory contains the words and sums of warps, followed, at different times, by the distances of values that
-     * wait for a swap on the left and on the right, by values, or by two sums per thread. */
+    /* Shared memory begins with a word or a sum per warp. What follows are, at different times, two lists of the
+     * distances of values that are to be swapped (left and right side), a copy of the last values, or two sums per
+     * thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
@@ -4769,18 +4787,18 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
     enum { CHUNK = CambiOrder::CHUNK };
     const uint16_t *lefts = CambiOrder::list(0), *rights = CambiOrder::list(1);
     const uint32_t pivot = peek(values + top);
-    int32_t i = *left, k = *right + 1; /* values between i and k have not been examined */
+    int32_t i = *left, k = *right + 1; /* values i .. k - 1 have not been examined */
     int32_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
     uint32_t first[2] = {}, end[2] = {};
     bool is_last = false;
     block_barrier();
     while (!is_last) {
-        const bool is_left = first[0] == end[0]; /* the side to search: it has no values left to swap */
+        const bool is_left = first[0] == end[0]; /* the side to search next; its list is used up */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k; /* all values have been examined; one side continues into the part of the other */
+        is_last = i == k; /* all values have been examined; one side continues in the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last) /* otherwise the other side may have no values left, and its list may be full */
+        if (is_last) /* only then is it certain that the list of the other side has a next element */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4795,7 +4813,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
-        if (is_last) { /* only pairs that have not passed each other */
+        if (is_last) { /* count only the pairs that have not passed each other */
             uint32_t number = 0;
             if (thread_index() == 0)
                 CambiOrder::head()[0] = 0;
@@ -4829,8 +4847,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side continues at the next value that it would swap, or at the last value that came from the other
-         * side. */
+        /* Each side ends at the next value that it would swap or, if that is farther, at the last value that it
+         * received from the other side. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -4845,7 +4863,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         *right = k;
 }
 
-/* Runs the remaining rounds with one thread on the values in `part`. */
+/* Runs the remaining rounds on the values in `part` (shared memory); called by one thread. */
 GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
     int32_t left = 0;
     while (left < right) {
@@ -4917,7 +4935,7 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
         sum += v;
         rest |= v & (unit - 1);
     }
-    /* This value is so low that other warps cannot make the sum positive, but the sum does not overflow if all warps
+    /* -2^58 is so low that other warps cannot make the sum positive, but not so low that the sum overflows if all warps
      * add it. */
     sum = any_lane(rest != 0) ? -((int64_t)1 << 58) : warp_sum(sum);
     if (lane_index() == 0)
@@ -5028,9 +5046,9 @@ GPU_FN float load_float(const float *p) {
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    const uint8_t *before; /* for changes between frames: the plane to subtract */
+    const uint8_t *before; /* the plane to subtract if changes between frames are computed */
     int64_t before_pitch;
-    bool is_even; /* words have even addresses */
+    bool is_even; /* 16-bit samples are aligned */
 };
 
 /* Returns the luma planes of a frame and of the frame before it. */
@@ -5063,7 +5081,8 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
-/* Returns a sample, scaled to 8 bits, or, if CHANGES is true, the change of a sample. */
+/* Returns a sample minus 128 or, if CHANGES is true, the change of a sample between two frames, both in units of 8-bit
+ * samples. */
 template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     if constexpr (CHANGES) {
@@ -5084,12 +5103,13 @@ GPU_FN float speed_weight(uint64_t source) {
     return float_bits((uint32_t)(source >> 32));
 }
 
-/* Applies the taps to a column around row y, after a prescale that computes each sample from 2 x 2 samples. */
+/* Returns the same as speed_column() for a prescale that computes each sample from 2 x 2 samples. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* scalar registers are scarce */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* limited by the number of scalar
+                                                                                  * registers */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -5108,7 +5128,7 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
     return sum;
 }
 
-/* Returns a sample, after the prescale if there is one. */
+/* Returns a sample of the prescaled plane. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
@@ -5127,7 +5147,8 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
     return launch.has_weights ? quotient(value, weights) : value;
 }
 
-/* Applies the taps to a column around row y. */
+/* Returns the weighted sum of the samples of column x around row y. If SCALED is true, x and y are in the prescaled
+ * plane. */
 template <bool SCALED, bool CHANGES>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
@@ -5177,7 +5198,8 @@ template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; scalar registers are scarce */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; limited by the number of scalar
+                                                         * registers */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -5198,7 +5220,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk; otherwise, the first five */
+        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5243,8 +5265,9 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Computes some columns of a row of a low-resolution plane; the x index of the block selects them. STEP is 0 after a
- * prescale. If CHANGES is true, the samples are changes between frames. */
+/* Computes some columns of a row of a low-resolution plane; the x index of the block selects both. STEP is the distance
+ * between two samples in bytes, or 0 if the plane is prescaled. If CHANGES is true, the samples are changes between
+ * frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -5278,9 +5301,9 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale have separate
- * kernels. In a common kernel, nvcc would hoist the loads of the prescale tables above the condition, so that they
- * would run even if there are no tables. */
+/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale need separate
+ * kernels: in a common kernel, nvcc would hoist the loads of the prescale tables above the condition, so that they
+ * would be executed even if there are no tables. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
     speed_low<0>(launch);
 }
@@ -5364,7 +5387,7 @@ GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
 
-/* Returns the address of place p of the block at `start`. */
+/* Returns the address of sample p (its place) of the block at `start`. */
 GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
     return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
 }
@@ -5390,7 +5413,7 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
 }
 
 /* Subtracts the local mean from rows first .. end - 1 of the plane, with `count` threads, and writes the results to
- * memory and to `band`. */
+ * global memory and to `band` in shared memory. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
     const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
@@ -5478,10 +5501,12 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 
 /* ---- covariance: sums of products of samples at a fixed distance ----
  *
- * There is one thread block for each distance between two places, and one more for the samples themselves. Sums are in
- * double precision; the products are exact. First, a thread sums down a column, once for each row where a window can
- * begin. Then one thread per row adds the sums along the columns, once for each column where a window can begin. The
- * part that all windows have in common is summed only once. */
+ * The covariance of places p and q is computed from a window of the plane that begins at place p of the first block: it
+ * needs the sum of the products of each sample and the sample at the distance between p and q. One thread block
+ * computes these sums for one distance and for all windows; one more thread block sums the samples themselves. Sums are
+ * in double precision; the products are exact. First, a thread sums down a column, once for each first row of a window.
+ * Then one thread per first row adds these sums along the columns, once for each first column of a window. The part
+ * that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5507,7 +5532,8 @@ GPU_FN double speed_product(const float *at, const float *other, bool is_single)
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
-/* Sums down column x, for windows that begin at each row; the sums go to column[0], column[pitch], ... */
+/* Sums the products down column x, once for each first row k of a window; the sum of row k is written to column[k *
+ * pitch]. */
 GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
@@ -5541,7 +5567,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     const SpeedDistance d = speed_distance((int32_t)block_x());
     const float *flat = speed_part(launch, launch.layout.flat, block_y());
     double *sums = (double *)speed_part(launch, launch.layout.sums, block_y()) + block_x() * SPEED_SIDE;
-    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* windows have nothing in common */
+    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* the windows may have nothing in common */
         const int32_t x = thread % VMAFGPU__SPEED_BLOCK, y = thread / VMAFGPU__SPEED_BLOCK;
         if (x < d.first || x > d.last || y > SPEED_EDGE - d.y)
             return;
@@ -5597,15 +5623,15 @@ GPU_FN double load_double(const double *p) {
 
 enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
 
-/* The samples of two places in the plane, and their means. */
+/* Two windows of the plane, which begin at two places, and the means of their samples. */
 struct SpeedCovariance {
     const float *a, *b;
     double mean_a, mean_b;
 };
 
 /* Computes the same sum as vmafgpu__speed_covariance_in_order(), but with a warp. Each addition waits for the previous
- * one, so everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of
- * these terms. `terms` is shared memory for LANES numbers. */
+ * one, so everything else is done beforehand: each lane computes one of LANES terms, and then every lane adds all of
+ * these terms in order. `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5681,7 +5707,7 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
         if (p > q || matrix[i] == matrix[i])
             continue;
         const double sum = speed_covariance_in_order(launch, speed_places(launch, p, q), terms + warp * LANES);
-        /* no other thread reads these before the barrier */
+        /* no other thread reads these entries before the barrier */
         matrix[i] = matrix[q * SPEED_SIDE + p] = (float)quotient(sum, n);
     }
     block_barrier();
@@ -5690,7 +5716,7 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
 /* ---- eigenvalues, by one warp ---- */
 
 /* Returns 1 / sqrt(v) with the same rounding as a computation in double, for 1 <= v <= 2 or NaN. The estimate y must be
- * accurate to 12 units in the last place. All these values of v and y were tested. */
+ * accurate to 12 units in the last place. This has been verified for all such v and y. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -5728,9 +5754,9 @@ struct SpeedEigen {
     float *column, *v, *x, *d, *e;
 };
 
-/* Reduces the matrix to tridiagonal form. Lane r holds a part of row r: in step i, the element in column i, and the
- * elements to its right. This part is stored left-aligned and padded with zeros. The lines in shared memory, which all
- * lanes read, have the same layout. */
+/* Reduces the matrix to tridiagonal form. In step i, lane r holds row r from column i on: the element in column i in
+ * `own`, and the elements to its right in `a`, left-aligned and padded with zeros. The vectors in shared memory, which
+ * all lanes read, have the same layout as `a`. */
 GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
@@ -5765,7 +5791,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         if (r == top)
             m.e[i] = own;
         warp_barrier(); /* all lanes have read the column, which the next step overwrites */
-        if (tau != 0) { /* true for NaN, too */
+        if (tau != 0) { /* also true if tau is NaN */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)
                 m.v[place] = v;
@@ -5808,7 +5834,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     warp_barrier();
 }
 
-/* Clears negligible elements beside the diagonal, one per lane. Returns a bit for each element that is not 0. */
+/* Sets negligible elements beside the diagonal to 0, one per lane. Returns a mask of the elements that are not 0. */
 GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     const int32_t i = (int32_t)lane_index();
     float beside = 0;
@@ -5828,7 +5854,7 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     const float ratio = quotient(side, (half > 0 ? half : -half) + length);
     const float mu = half > 0 ? corner - side * ratio : half < 0 ? corner + side * ratio : corner - magnitude(side);
     const float least = magnitude(d[0]) + magnitude(e[0]);
-    if (1.1e-6f * magnitude(mu) < least) /* nearly always true; doubles are slow */
+    if (1.1e-6f * magnitude(mu) < least) /* nearly always true; avoids slow doubles */
         return mu;
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
@@ -5837,9 +5863,9 @@ struct SpeedTangent {
     float t, root;
 };
 
-/* Returns t = a / b (0 if a is 0) and 1 / sqrt(1 + t * t). Requires |a| <= |b|. The operations here round like a
- * division as long as all values are in the range of floats. The computation of the root starts from the unrefined
- * quotient. */
+/* Returns t = a / b (0 if a is 0) and 1 / sqrt(1 + t * t). Requires |a| <= |b|. If |a| and |b| are between 2^-100 and
+ * 2^24, the refined quotient is rounded exactly as a division rounds it; otherwise a division is used. The estimate of
+ * the root is computed from the unrefined quotient. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least; /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -5924,7 +5950,7 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)out + SPEED_SIDE, is_singular);
 }
 
-/* ---- solution matrix: a QR decomposition with whole matrices, by a block ----
+/* ---- solution matrix: a QR decomposition with whole matrices, by a thread block ----
  *
  * A thread holds five rows of a column. A reflection does not change the rows above its first row, because its vector
  * is 0 there. Sums of products can omit these zeros as long as all numbers are finite. */
@@ -5933,7 +5959,7 @@ enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
     SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
-    SPEED_VECTOR = 8 * SPEED_GROUPS /* vector of a reflection: groups of five numbers and three unused ones */
+    SPEED_VECTOR = 8 * SPEED_GROUPS /* words of a reflection vector: five numbers and three unused words per group */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
@@ -5946,15 +5972,16 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;     /* z, and q beside it */
-    float *column, *next; /* the column that the reflection clears; that of the next reflection */
+    float *from, *to;     /* matrix z, with matrix q to its right */
+    float *column, *next; /* the columns that this reflection and the next one clear */
     float *matrix;
     float *vector; /* vector of the reflection; each warp has its own copy */
     uint32_t *is_singular;
 };
 
-/* Adds to `sum` the products of some rows of the reflection with a group of rows of column j, which begins at `from`.
- * If `is_own` is true, both are the same rows, so the diagonal of the reflection is among the factors. */
+/* Multiplies five rows of the reflection matrix by one group of five rows of a column, which begins at `from`, and adds
+ * the products to `sum`. If `is_own` is true, both groups are the same rows, so the factors include diagonal elements
+ * of the reflection matrix. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -6014,7 +6041,7 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
             float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
-            if (j < SPEED_SIDE && (row == k || j == k)) /* the next step relies on the identity there */
+            if (j < SPEED_SIDE && (row == k || j == k)) /* the next step requires the identity there */
                 v = row == j ? 1 : 0;
             if (j == k + 1)
                 m.next[row] = row > k ? v : 0;
@@ -6073,7 +6100,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)q + SPEED_SQUARE, *m.is_singular);
 }
 
-/* Block 0 computes the eigenvalues, block 1 the solution. */
+/* The x index of a block selects its work: block 0 computes the eigenvalues, block 1 the solution matrix. */
 GPU_KERNEL(vmafgpu_speed_matrix, vmafgpu__speed_launch, VMAFGPU__SPEED_MATRIX_THREADS, 2) {
     if (speed_is_skipped(launch))
         return;
@@ -6102,14 +6129,15 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
     return (LogTable)table;
 }
 
-/* A thread block processes 64 blocks of the plane, with five threads for each. These five share the work that is not
- * sequential: lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it
- * is kept short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
+/* A thread block processes 64 blocks of the plane, with five threads for each. These five threads share the work that
+ * is not sequential: rows of the solution, and eigenvalues. Each instruction is executed only a few times but must be
+ * fetched from memory, so the code is kept short. The rows of the matrices and the column of the solution are padded
+ * with zeros, which do not change the sums. */
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* Shared memory of the thread block, and the thread's place in it: the thread has number `group` within block `block`
- * of the plane. */
+/* Shared memory of the thread block, and the thread's position in it: `group` is the number of the thread among the
+ * five that process block `block` of the plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -6117,7 +6145,7 @@ struct SpeedEntropy {
     float *q, *r;        /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
     float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], starting at the thread's block */
     int32_t group, block;
-    bool is_inside; /* whether the block exists */
+    bool is_inside; /* whether the plane has this block */
 };
 
 GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
@@ -6140,7 +6168,7 @@ GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
     return e;
 }
 
-/* Copies q and r, with zeros after their lines. */
+/* Copies q and r to shared memory, with zeros after each row. */
 GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const SpeedEntropy &e) {
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
@@ -6153,7 +6181,7 @@ GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const Speed
     }
 }
 
-/* Computes five lines of x = q times the samples of the block. */
+/* Computes five rows of x, which is q times the samples of the block. */
 GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LINE]) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
     float sum[SHARE] = {};
@@ -6175,7 +6203,7 @@ GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LI
         e.x[n * BLOCKS] = 0;
 }
 
-/* Solves r * y = x and replaces x with y, from the last line up, with one thread per block. */
+/* Solves r * y = x and replaces x with y, from the last row up, with one thread per block. */
 GPU_FN void speed_substitute(const SpeedEntropy &e) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
@@ -6225,7 +6253,7 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     for (int32_t p = 0; p < SPEED_SIDE; p++)
         sample[p] = load_float(speed_place(launch, start, p));
 #pragma unroll
-    for (int32_t n = 0; n < SHARE; n++) /* the same as sample[e.group * SHARE + n] */
+    for (int32_t n = 0; n < SHARE; n++) /* the values of sample[e.group * SHARE + n]; registers cannot be indexed */
         own[n] = load_float(start + e.group * launch.columns + n);
     block_barrier();
     speed_multiply(e, sample);
@@ -6406,7 +6434,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
-/* Writes terms, then zeros up to the end of the last group. */
+/* Writes the rounded squares that vmafgpu_ordered_sums adds, then zeros up to the end of the last group. */
 GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
     const uint32_t z = block_z();
@@ -6507,7 +6535,7 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
             const int32_t at = first + VMAFGPU__CHAIN_ROWS + k * LANES + lane;
             next[k] = at < plane.rows ? load_float(sums + at) : 0;
         }
-        /* Zeros beyond the last sum add nothing. The next values are read before these are added. */
+        /* Zeros beyond the last sum add nothing. The loop reads the next values before it adds the current ones. */
         Words4 v[VMAFGPU__CHAIN_TILE / 4];
 #pragma unroll
         for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++)
@@ -6576,23 +6604,24 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. If terms can have
- * both signs, `low` and `high` are the largest distances by which the sum moves down and up on the way. The effect is
- * the same for all sums between two adjacent powers of two, because a sum is rounded to the nearest number, and in a
- * tie to the even one. 2 * ROOM means that the sum leaves this range. */
+/* How much the addition of some terms changes a sum whose bits are an even number ([0]) or an odd one ([1]), in units
+ * in the last place. If terms can have both signs, `low` and `high` are the lowest and the highest change on the way.
+ * The changes are the same for all sums between two adjacent powers of two, because a sum is rounded to the nearest
+ * number, and in a tie to the even one. 2 * ROOM means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
 };
 
-/* The place of a sum, in units in the last place above a power of two, and its lowest and highest place so far. */
+/* The position of a sum, in units in the last place above a power of two, and its lowest and highest position so
+ * far. */
 template <class Sum> struct Place {
     typename Sum::Whole at, low, high;
 };
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
     typedef typename Sum::Whole Whole;
-    /* Selects values instead of addresses, because the compiler keeps addressed values in memory. */
+    /* Selects values instead of addresses, because values whose addresses are used would be kept in local memory. */
     const Whole by[2] = { steps.by[0], steps.by[1] };
     const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
@@ -6605,7 +6634,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Returns the effect of `first` followed by `then`. */
+/* Returns the changes by the terms of `first` followed by those of `then`. */
 template <class Sum, bool SIGNED>
 GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6632,8 +6661,8 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns the effect of a group of terms on sums of at least `floor`, which is given as bits and is a power of two or
- * 0. `sign` can negate the terms. */
+/* Returns the changes by a group of terms, for sums between `floor` and the next power of two. `floor` is given as
+ * bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -6760,12 +6789,13 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
 /* ================================================================================================
  * >>float vif                                    visual information fidelity, and its filter, in float
  * ================================================================================================
- * A thread processes a column of the output of the block, or of its margin. It computes the vertical sums of all rows,
- * directly from the picture, and writes them to shared memory. Then threads compute the horizontal sums, four columns
- * at a time. Each sum starts from the product of its first tap, not from 0.
+ * In the vertical pass, each thread processes one column of the tile or of its halo: it reads samples from global
+ * memory and writes the vertical sums of all rows of the tile to shared memory. In the horizontal pass, each thread
+ * computes four adjacent columns at a time.
  */
 
-/* Returns a sample in the form that float features use. */
+/* Returns a sample as float features use it: scaled to 8 bits, minus 128. Samples of four bytes are floats that have
+ * already been converted. */
 GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
     if (bytes == 4)
         return load_float((const float *)row + x);
@@ -6773,7 +6803,7 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
-/* Returns a resampled sample, and combines the bits of its source words with `seen` (OR). */
+/* Returns a sample of the resampled plane, and ORs its source words into `seen`. */
 GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x,
                            int32_t y, uint32_t &seen) {
     float value = 0, weights = 0;
@@ -6814,7 +6844,6 @@ GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_T
     float_planes(launch);
 }
 
-/* The rows of a picture. */
 struct FloatPicture {
     const uint8_t *data;
     int64_t pitch;
@@ -6836,7 +6865,8 @@ GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) {
     return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k];
 }
 
-/* Computes four sums along a line, starting at column x - reach of the line; x is a multiple of four. */
+/* Computes the horizontal sums of four adjacent columns. `line` points to the first value of the first sum, and is
+ * aligned to 16 bytes. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
     if constexpr (REACH > 0) {
         float v[(2 * REACH + 4 + 3) / 4 * 4];
@@ -6867,7 +6897,8 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
     }
 }
 
-/* Adds a row of the picture to the sums down a column. This row is row k of the first sum. */
+/* Adds samples a and b of a row to the vertical sums of VMAFGPU__BLUR_ROWS rows. The samples have tap k in the first
+ * sum, k - 1 in the second, and so on. */
 template <int REACH>
 GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
                         float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6885,8 +6916,8 @@ GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, in
     }
 }
 
-/* Computes sums down column x of both pictures, for rows starting at y0. BYTES is the size of a sample, or 0 if the
- * launch specifies it. */
+/* Computes the vertical sums of both pictures in column x, for rows starting at y0. BYTES is the size of a sample, or 0
+ * if the launch specifies it. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x,
                      int32_t y0, float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6950,7 +6981,7 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     }
 }
 
-/* With warps of 64 lanes, the scalar registers of AMD GPUs cannot hold the addresses of all these rows. */
+/* With warps of 64 lanes, AMD GPUs have too few scalar registers for the row addresses of the unrolled form. */
 GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) {
     float_vif<LANES == 32 ? 8 : 0>(launch);
 }
@@ -6961,8 +6992,8 @@ GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) {
     float_vif<0>(launch);
 }
 
-/* Computes sums down column x of a picture for every second row, starting with the sum centred at row y. Writes the
- * sums `line` floats apart. Reads each sample only once. */
+/* Computes the vertical sums of a picture in column x for every second row, starting at row y. Writes the sums `line`
+ * floats apart. Reads each sample only once. */
 template <int REACH, int BYTES>
 GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y,
                         int32_t line, float *out) {
@@ -7137,8 +7168,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* Does the same as float_motion() for smaller pictures, in which each pixel is computed from four blurred ones. The
- * y index of a block is the row. */
+/* Does the same as float_motion() for pictures that are scaled down, in which each pixel is interpolated from four
+ * blurred ones. The y index of a block is the row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7187,7 +7218,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
 #pragma unroll
     for (int k = 0; k < ROWS + 4; k++) {
-        /* Rows below the neighbours of the last row are not used. */
+        /* Rows too far below the picture to be reflected into it are replaced by row 0; no result depends on them. */
         const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
         const int64_t y = beside < 0 ? 0 : beside;
         float r[5], d[5], along[3];
@@ -7203,7 +7234,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
             const float *taps = vmafgpu__float_ansnr_taps[i];
             along[i] = taps[0] * d[0] + taps[1] * d[1] + taps[2] * d[2] + taps[1] * d[3] + taps[0] * d[4];
         }
-        const float smooth = r[1] + 2 * r[2] + r[3]; /* sums of the reference are exact */
+        const float smooth = r[1] + 2 * r[2] + r[3]; /* sums of the reference are exact in any order */
 #pragma unroll
         for (int j = 0; j < ROWS; j++) {
             const int tap = k - j;
@@ -7236,7 +7267,8 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
 /* ================================================================================================
  * >>float adm                                    detail lost and added, in float
  * ================================================================================================
- * A block computes the bands of a tile and of a border of one pixel. Masking values are exchanged in shared memory.
+ * A block computes the bands of a tile and of its halo of one pixel. The threads exchange masking values through shared
+ * memory.
  */
 
 /* Computes a pixel of all bands of a picture: h, v, d, low-pass. */
@@ -7264,7 +7296,7 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
 }
 
 /* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the reciprocal
- * estimates of the CPU, which are refined once. If it is NULL, a division is used. */
+ * estimates that the CPU computes; an estimate is refined once. If the table is NULL, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;

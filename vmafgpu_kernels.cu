@@ -5108,8 +5108,7 @@ template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* limited by the number of scalar
-                                                                                  * registers */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* scalar registers limit this */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -5198,8 +5197,7 @@ template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; limited by the number of scalar
-                                                         * registers */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; scalar registers limit this */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -7321,15 +7319,16 @@ GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size
 
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
-/* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, lost, added][band][pixel]. `side`
- * contains the amounts by which lost and added detail masks its neighbours. Despite its name, "lost" is the detail of
- * the original that is left in the distorted picture; the loss is computed from it. */
+/* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, kept, added][band][pixel]. Kept
+ * detail is the detail of the original that is left in the distorted picture; the code calls it `lost`, because the
+ * detail loss is computed from it. `side` contains the amounts by which kept and added detail masks neighbouring
+ * pixels. */
 struct FloatAdmTile {
     float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
 };
 
-/* Decouples a band of a pixel. `lost` and `added` receive weighted magnitudes. Returns the weighted magnitude of the
- * original. */
+/* Decouples a band of a pixel. `lost` and `added` receive the weighted magnitudes of the kept and the added detail.
+ * Returns the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
@@ -7342,7 +7341,7 @@ GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float f
     return magnitude(factor * o);
 }
 
-/* Returns how much lost detail (`which` is 0) or added detail (1) masks a pixel of the tile. */
+/* Returns how much the kept detail (`which` is 0) or the added detail (1) masks a pixel of the tile. */
 GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
     float threshold = 0;
 #pragma unroll
@@ -7379,7 +7378,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* By the border rule, pixels just outside the picture have the same bands as pixels inside. Pixels further
+        /* A pixel just outside the picture receives the bands of the pixel to which it is reflected. Pixels farther
          * outside are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
@@ -7425,7 +7424,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int kind = 0; kind < 3; kind++) { /* added detail masks lost detail, and vice versa */
+        for (int kind = 0; kind < 3; kind++) { /* added detail masks kept detail, and vice versa */
             const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
 #pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)
@@ -7446,8 +7445,8 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
  * ================================================================================================
  * Products with taps are rounded to float and summed in double, in the order of the taps. Each thread block stores its
  * own sums. If their total may round to a different float than the total of libvmaf, the total is uncertain. In that
- * case `rounded` and `finalise` narrow its range. If the total is still uncertain, the host requests a recomputation,
- * in which all terms are computed strip by strip and added in the order of libvmaf.
+ * case the kernels vmafgpu_ssim_rounded and vmafgpu_ssim_finalise narrow its range. If the total is still uncertain,
+ * the host requests a recomputation, in which all terms are computed strip by strip and added in the order of libvmaf.
  */
 
 /* Returns a picture of a scale: the reference (f is 0) or the distorted one (f is 1). */
@@ -7485,9 +7484,9 @@ GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
- * samples of at least SSIM_POSITIVE. The conversion turns 0 into 2^-127, which is rounded away when it is added to such
- * a product. A sum that consists only of zeros is set to 0. */
+/* How products are converted to double. POSITIVE uses widened(), and is for products of luma, which are 0 or at least
+ * 2^-60, and for samples of at least SSIM_POSITIVE. widened() converts 0 to 2^-127, which is rounded away when it is
+ * added to such a product. A sum that consists only of zeros is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7576,8 +7575,8 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* Loads the samples on which the pixels of the block at (x0, y0) depend, and returns the smallest one. A thread issues
- * all its loads before it uses the first sample. */
+/* Loads the samples on which the pixels of the block at (x0, y0) depend into shared memory, and returns the smallest
+ * sample that the thread has loaded. A thread issues all its loads before it uses the first sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit,
                        float *tile) {
@@ -7589,7 +7588,7 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     float sample[ACROSS][DOWN], least = 1;
 #pragma unroll
     for (int i = 0; i < DOWN; i++) {
-        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height); /* < 0: not used */
+        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height); /* not used if < 0 */
         const uint8_t *line = picture.data + (row < 0 ? 0 : row) * picture.pitch;
 #pragma unroll
         for (int k = 0; k < ACROSS; k++) {
@@ -7613,8 +7612,8 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* Computes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
- * are in shared memory. */
+/* Computes the next scale of float_ms_ssim: every second pixel of every second row, after a low-pass filter. A block
+ * loads its samples into shared memory first. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
     if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
@@ -7654,16 +7653,17 @@ enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS,
     SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES, /* floats of shared memory */
     SSIM_ACROSS = 2,
-    SSIM_DOWN = 7, /* windows of a thread: side by side, and one below the other */
-    /* number of columns, and of lines, of samples that these windows cover */
+    SSIM_DOWN = 7, /* windows per thread: ACROSS in the horizontal pass, DOWN in the vertical pass */
+    /* number of columns, and number of lines, that these windows cover */
     SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1,
     SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1 /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Loads the samples of a row that adjacent windows use, and returns the smallest one. BYTES is the size of a sample, or
- * 0 if `bytes` specifies it. Columns beyond `last` repeat that column; they belong to no window. */
+/* Loads the samples of a row that SSIM_ACROSS adjacent windows use, and returns the smallest one if they are floats,
+ * otherwise 1. BYTES is the size of a sample, or 0 if `bytes` specifies it. Columns beyond `last` repeat that column;
+ * they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7682,7 +7682,8 @@ GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes
     return least;
 }
 
-/* Computes a row of adjacent windows, plane by plane, because the sums of all planes would not fit in the registers. */
+/* Runs the horizontal pass for one line of SSIM_ACROSS adjacent windows, plane by plane, because the sums of all planes
+ * would not fit in the registers. */
 template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
 #pragma unroll
@@ -7701,7 +7702,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* Computes one mean of each window of a thread. The windows form a column. */
+/* Runs the vertical pass for one plane of a thread's windows, which form a column. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7716,9 +7717,9 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
-/* Computes the windows of the block at (x0, y0). A thread stores the means of a, b, a a, b b, a b of its windows, plane
- * by plane, in place of its first lines, and returns the address of the first mean. BYTES is the size of a sample, or 0
- * if the scale specifies it. */
+/* Computes the windows of the block at (x0, y0). Each thread stores the means of a, b, a * a, b * b and a * b of its
+ * windows, plane by plane, over the first lines that it has read, and returns the address of the first mean. BYTES is
+ * the size of a sample, or 0 if the scale specifies it. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
@@ -7756,7 +7757,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
             ssim_down<Products::POSITIVE>(line, mean);
         else
             ssim_down<Products::ANY>(line, mean);
-        block_barrier(); /* other threads have read these lines */
+        block_barrier(); /* all threads have read the lines that are overwritten next */
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
             plane[i * SSIM_LINE] = mean[i];
@@ -7764,7 +7765,8 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
     return own;
 }
 
-/* Computes luminance, contrast and structure of a pixel from the means of a, b, a a, b b, a b in its window. */
+/* Computes luminance, contrast and structure of a pixel from the means of a, b, a * a, b * b and a * b in its
+ * window. */
 GPU_FN void ssim_terms(const float (&m)[VMAFGPU__SSIM_PLANES], double &l, double &c, float &s) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;
     const float a2 = m[0] * m[0], b2 = m[1] * m[1], over_a = m[2] - a2, over_b = m[3] - b2;
@@ -7811,7 +7813,8 @@ GPU_FN double ssim_power(int32_t n) {
     return double_bits((uint64_t)(n + 1023) << 52);
 }
 
-/* Adds a term to the sum of its row. All lanes must call this, even those without a term or a row. */
+/* Rounds a term to a multiple of 2^(exponent - 52), where `exponent` is that of its row, and adds it to the sum of the
+ * row. Counts ties. All lanes must call this, even those without a term or a row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
     const double magic = 6755399441055744.0; /* 2^52 + 2^51: doubles of this size are integers */
     const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)),
@@ -7904,7 +7907,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        block_barrier(); /* lines of the next block, or the sums, overwrite these */
+        block_barrier(); /* lines of the next block, or the sums, overwrite the means */
         if (WHAT != Windows::SUMS)
             continue;
         const double total = ssim_block_sums(sum, (double *)shared_memory());
@@ -7921,8 +7924,8 @@ GPU_FN double ssim_rounding(double size) {
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Returns whether more than one float is possible for the mean of a sum in this range, or whether the range is not a
- * number. */
+/* Returns whether the mean of a sum between `low` and `high` may round to different floats. Also returns true if the
+ * range contains NaN. */
 GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
@@ -7945,7 +7948,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS; /* totals of the index, l, c and s; flags of uncertain sums follow */
+    double *totals = bands + BANDS * SUMS; /* totals of the SSIM index, l, c and s; then flags of uncertain sums */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7979,7 +7982,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         for (int32_t band = 0; band < count; band++) {
             const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
             const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
-            bands[band * SUMS + (int32_t)thread] = total; /* from here on: the sum before the band */
+            bands[band * SUMS + (int32_t)thread] = total; /* replaced by the sum of all previous bands */
             total += sum;
             size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
                     : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
@@ -8005,7 +8008,8 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
             const double about =
                 before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
-            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023; /* large if the number is negative */
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023; /* its sign bit makes it large if the
+                                                                              * number is negative */
             store(&out[y].sum, (int64_t)0);
             store(&out[y].ties, (uint32_t)0);
             store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
@@ -8017,13 +8021,14 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
  *
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
- * sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the range of the sum
- * before the row shows whether the sum stays between these powers. In the few rows where it may leave this range, each
- * addition rounds by at most half a unit in the last place, and each term has been rounded by at most half a multiple.
+ * uncertainty of the sum grows in a row by one multiple per tie. Terms are below 2, so the range of the sum before the
+ * row shows whether the sum stays between these powers of two. In the few rows where it may not, the uncertainty grows
+ * by half a unit in the last place per addition, and by half a multiple per term, which is how far the term has been
+ * rounded here.
  *
- * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1), each of two additions is off by at
- * most half a multiple. The product is exact for e >= 16, because the sum of the row is below 2^15, which is at most
- * 2^51 multiples. */
+ * Two more multiples per row allow for the rounding in this function: below 2^(e + 1), each of the two additions is off
+ * by at most half a multiple. The products in `grows` are exact for e >= 16, because the sum of a row is below 2^15,
+ * which is at most 2^51 multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -8100,11 +8105,11 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of 8x8 blocks, weighted by visibility
  * ================================================================================================
- * A thread processes a block: 64 samples or coefficients in registers, first those of the reference, then those of the
- * distorted picture.
+ * A thread processes a block. It holds 64 samples or coefficients in registers, first those of the reference, then
+ * those of the distorted picture.
  */
 
-/* Returns a * k in units of 2^s, rounded. */
+/* Returns a * k / 2^s, rounded. */
 template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) {
     return (a * k + (1 << (s - 1))) >> s;
 }
@@ -8112,7 +8117,7 @@ GPU_FN int32_t psnr_hvs_half(int32_t a) {
     return a / 2;
 }
 
-/* Applies Daala's transform to eight values that are STEP apart. */
+/* Applies the 8-point transform of the Daala codec to eight values that are STEP apart. */
 template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP],
                   h16 = psnr_hvs_half(e1), d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP],
@@ -8172,7 +8177,7 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
     if (!launch.pair[z].plane[1] || n >= launch.blocks)
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
-    int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
+    int32_t *reference = (int32_t *)shared_memory() + thread; /* reference coefficients of the thread, THREADS apart */
     /* The shift always yields 0; hiding this from the compiler avoids register spills. */
     const float *mask = launch.mask + (launch.step >> 30);
     float activity = 0;
@@ -8295,7 +8300,7 @@ GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float 
     return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &uncertainty));
 }
 
-/* Returns a chroma sample of pixel x of row y, as libvmaf reads it. */
+/* Returns a chroma sample of pixel x of row y. Beyond the chroma plane, returns the sample that libvmaf reads there. */
 GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x,
                                     int32_t y) {
     const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
@@ -8380,17 +8385,17 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
 /* ================================================================================================
  * >>edits                                        changes of the sums caused by new samples in a rectangle
  * ================================================================================================
- * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
- * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code stored earlier, are
- * subtracted. The part of the picture of the next scale that an edit changes is stored in the scratch memory of that
- * edit. The section >>edits of vmafgpu.h specifies the rules.
+ * A launch covers many independent edits of one base, which is a pair of pictures. For each edit, the kernels recompute
+ * the part of a scale that changes, in tiles like those of VIF and ADM. From the new contributions to the sums, they
+ * subtract those of the base, which the same code has stored earlier. The part of the picture of the next scale that an
+ * edit changes is stored in the scratch memory of that edit. The section >>edits of vmafgpu.h specifies the rules.
  */
 
-/* The picture of the base with the samples of an edit in it. */
+/* The distorted picture of the base, with a rectangle of it replaced by the patch of an edit. */
 struct EditPicture {
     const uint8_t *plane, *patch;
     int32_t pitch, patch_pitch;
-    vmafgpu__rect changed; /* where the patch is */
+    vmafgpu__rect changed; /* the rectangle that the patch replaces */
 };
 
 GPU_FN int32_t max_edit_size(const vmafgpu__range &r) {
@@ -8411,7 +8416,8 @@ GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
     return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
 }
 
-/* Returns the edited picture at one scale of VIF or ADM. At scale 0, the samples of the edit are the imported ones. */
+/* Returns the edited picture at one scale of VIF or ADM. At scale 0, the patch contains the imported samples; at other
+ * scales, it is in the scratch memory of the edit. */
 GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
                                 const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
                                 const uint64_t *place, const int32_t *patch_pitch) {
@@ -8451,8 +8457,8 @@ GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPOR
     edit_import(launch);
 }
 
-/* Applies the edits of a batch to the plane. A thread processes some samples; each sample gets the last edit that
- * covers it. */
+/* Applies the edits of a batch to the plane. A thread processes some samples of a column; the last edit that covers a
+ * sample replaces it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -8504,10 +8510,11 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
  * stores the contributions of the base; EDIT_BLOCKS sums them by blocks of a map. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
-/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. The planes are means
- * (those of the edited picture in the high halves), squares of the reference (only OF_BASE), squares of the edited
- * picture, and products. For edits, the `images` follow: every second row of the edited picture for the next scale. The
- * `samples` come last; variances and covariances replace them. */
+/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number, so that 16-byte accesses
+ * have no bank conflicts. The planes are means (those of the edited picture in the high halves), squares of the
+ * reference (only if OF_BASE is true), squares of the edited picture, and products. For edits, the `images` follow:
+ * every second row of the edited picture for the next scale. The `samples` come last; variances and covariances replace
+ * them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -8523,9 +8530,10 @@ template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) {
     return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2);
 }
 
-/* Loads the samples of a tile into shared memory, starting LEAD columns before the tile: those of the reference in the
- * low halves of words, and the edited ones in the high halves. Loads four samples at a time, then writes the samples of
- * the edit, then the columns beyond the frame. */
+/* Loads the samples of a tile and its halo into shared memory, starting LEAD columns to the left of the tile. The low
+ * halves of words receive the samples of the reference, the high halves those of the edited picture. First, both
+ * pictures of the base are loaded, four samples at a time. Then the samples of the edit are written over them, and
+ * finally the columns beyond the frame are filled. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x,
                            int32_t y, int32_t columns, int32_t rows) {
@@ -8562,7 +8570,8 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
         }
     }
     block_barrier();
-    /* Samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are visited. */
+    /* Write the samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are
+     * visited. */
     const vmafgpu__range &own = picture.changed.of[1];
     const bool is_inside = top >= 0 && top + all <= vif.height;
     const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0,
@@ -8577,7 +8586,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
                 (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
         }
     }
-    /* Columns outside the frame, and the last width % 4 columns inside it. */
+    /* Fill the columns outside the frame, and the last width % 4 columns inside it. */
     const int32_t last = vif.width & ~3, beyond = adm_larger(left + 4 * quads - last, 0), before = adm_larger(-left, 0);
     const int32_t outside = before + beyond;
     if (outside == 0)
@@ -8598,7 +8607,7 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
     uint32_t low[COUNT], high[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
-        /* a, b: shift of the word for each factor; 32 means that the factor is 1. */
+        /* `a` and `b` are the shifts that extract the two factors from a word; if b is 32, the second factor is 1. */
         const uint32_t product = (word[k] >> a & 65535) * (b == 32 ? 1 : word[k] >> b & 65535);
         low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
         high[k] = product >> shift;
@@ -8637,8 +8646,9 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
                 out[i * stride] =
                     (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
-        /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
-         * and means of the reference, which share words with the means of the edited picture. */
+        /* The loop computes the planes in this order: squares of the edited picture, products, means of the edited
+         * picture, squares of the reference, and means of the reference, which share words with the means of the edited
+         * picture. */
         uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
@@ -8658,9 +8668,9 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     }
 }
 
-/* Computes sums of neighbouring samples of a row, from one half of its words. In contrast to vif_plain_horizontal(), a
- * thread computes only four samples, which needs fewer registers and keeps more threads busy if there are few
- * columns. */
+/* Runs the horizontal filter for EDIT_RUN neighbouring samples of a row, on the halves of its words that `shift`
+ * selects. A thread computes only four samples, not eight as in vif_plain_horizontal(), which needs fewer registers and
+ * keeps more threads busy if there are few columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
     constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -8716,7 +8726,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
     }
 }
 
-/* The contribution of a sample with these statistics. */
+/* The contributions of a sample to the sums, computed from its variances s1 and s2 and their covariance s12. */
 struct EditTerm {
     int32_t information, noise;
 };
@@ -8749,8 +8759,8 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
         atomic_add(to, v);
 }
 
-/* Adds the contributions of the samples of a tile to the sums of blocks: the sums of the picture, and the sums of the
- * reference compared with itself. A thread processes a part of a row. */
+/* Adds the contributions of the samples of a tile to the sums of map blocks: the sums of the distorted picture, and the
+ * sums of the reference compared with itself. A thread processes a part of a row. */
 template <int SCALE>
 GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows,
                     int32_t wide, const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
@@ -8934,13 +8944,13 @@ EDIT_VIF_KERNEL(3, 3, 2)
 
 /* ---- ADM ---- */
 
-/* This kind stores each cube instead of sums over columns. */
+/* This kind stores each masked cube instead of adding it to the sums of its row. */
 template <class Base> struct StoreKind : Base {};
 template <class Base> struct AdmSums<StoreKind<Base>, false> {
     uint64_t denominator[VMAFGPU__BANDS];
-    int64_t *out; /* of the next column; [2][VMAFGPU__BANDS] planes */
+    int64_t *out; /* where the cubes of the next column are stored; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
-    bool is_own; /* the lane's row may be stored */
+    bool is_own; /* whether the lane's row is stored */
 };
 
 template <class Base>
@@ -8957,17 +8967,17 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* This kind adds to the sums of blocks of a map instead of to sums over columns. */
+/* This kind adds the masked cubes to the sums of map blocks instead of to the sums of their rows. */
 template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     const vmafgpu__map_blocks *map;
-    int32_t column, last, end; /* the next column; the ends of the block and of the tile */
-    int32_t row, which; /* row of blocks; 0: sums of the picture, 1: sums of the reference compared with itself */
-    bool is_own;        /* the sums include the lane's row */
+    int32_t column, last, end; /* the next column; the ends of the map block and of the tile */
+    int32_t row, which; /* row of map blocks; which: 0 for the picture, 1 for the reference compared with itself */
+    bool is_own;        /* whether the sums include the lane's row */
 };
 
-/* Starts new sums, for the block in the next column. */
+/* Starts new sums for the map block that contains the next column. */
 template <class Base> GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
     sums.last =
@@ -9025,8 +9035,8 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     map_adm_turn(launch.adm, sums);
 }
 
-/* Computes the contributions of the base. A warp processes a tile. The second layer of blocks compares the reference
- * with itself. */
+/* Computes the contributions of the base. A warp processes a tile. Thread blocks with the z index 1 compare the
+ * reference with itself. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -9098,8 +9108,8 @@ struct EditLanes {
     int32_t count, own;
 };
 
-/* Loads rows of samples of both planes of a tile, `words` words each, starting at band position (x, y). Samples beyond
- * the frame are the same as in adm_load_tile(). */
+/* Loads rows of both planes of the tile at band position (x, y), `words` words per row. Samples beyond the frame are
+ * replaced as in adm_load_tile(). */
 template <class Kind>
 GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2],
                           const int32_t (&pitch)[2], int32_t width, int32_t height, int32_t x, int32_t y, int32_t words,
@@ -9159,7 +9169,7 @@ GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t widt
     }
 }
 
-/* Writes the part of the low-pass band that changes, in a lane's row of the tile, to the scratch memory of the edit. */
+/* Writes the changed part of a lane's row of the low-pass band to the scratch memory of the edit. */
 template <class Kind>
 GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &bands,
                                const uint32_t *tile, int32_t x, int32_t row) {
@@ -9182,8 +9192,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
     const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
     const uint32_t index = unit / (uint32_t)launch.strips;
-    /* This is always 0. It is added to values that are equal in all lanes, so that the compiler does not keep all of
-     * them in the few scalar registers. */
+    /* `nothing` is always 0, but the compiler cannot know this. It is added to values that are equal in all lanes,
+     * because the compiler would otherwise keep all of them in scalar registers, of which there are too few. */
     const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
     const bool is_there = index < (uint32_t)batch.count;
     const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
@@ -9207,7 +9217,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
     const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
-    /* `own_tile` is the first even row of the tile of the group. The odd rows begin at the same place in the other
+    /* `own_tile` is the first even row of the tile of the group. The odd rows begin at the same offset in the other
      * half. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
     uint32_t *own_tile = tile + (int32_t)lane_index() / lanes.count * (lanes.count + 1) * Kind::STRIDE;
@@ -9219,10 +9229,11 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     AdmWalk<Kind> walk = {};
     walk.tile = tile;
     walk.sums.plane = (int64_t)g.w * g.h;
-    /* The walk begins at an even column. A column before the first changed one contributes the same as in the base. */
+    /* The walk begins at an even column. A column before the first changed one contributes the same as in the base, so
+     * it does not affect the sums of changes. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
-        /* The last column is summed together with the column after it. */
+        /* The last column is summed in the step that computes the column after it. */
         const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;
@@ -9319,8 +9330,8 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the slopes of the sums, in a single thread block. A thread processes support vectors first, then one input
- * of the model, and finally one of the sums. */
+/* Computes the slopes of the score with respect to the sums, in a single thread block. A thread processes support
+ * vectors first, then one input of the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
@@ -9358,7 +9369,7 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
     map_slopes(launch);
 }
 
-/* Computes how much of the loss each block of a map is responsible for, with one thread per block. */
+/* Computes how much of the loss each block of a map is responsible for, with one thread per map block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

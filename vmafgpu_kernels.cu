@@ -19,8 +19,8 @@
  * ================================================================================================
  * Three targets implement these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
  * test/simulated/primitives.h. Kernels must rely only on this contract. "All lanes" marks a function that all lanes of
- * the warp must call together; otherwise the behaviour is undefined, as it is if an operand that must be equal in all
- * lanes is not. Integer arithmetic is modulo 2^32 or 2^64.
+ * the warp must call together. The behaviour is undefined if they do not, or if an operand that must be equal in all
+ * lanes differs. Integer arithmetic is modulo 2^32 or 2^64.
  *
  * GPU_FN, GPU_FAR           declare a function. GPU_FN functions are inline. GPU_FAR functions are for rare cases; on
  *                           targets where calls are cheap, they are not inlined
@@ -122,8 +122,8 @@
  * multiply_add_16(x, y, sums) (matrix 16)
  *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
  *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
- *                           y. The kernel can choose which of the 32 positions these bytes have, but the choice must be
- *                           the same for x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i,
+ *                           y. The kernel can choose to which of the 32 positions these bytes belong, but the choice
+ *                           must be the same for x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i,
  *                           starting at row 256 / LANES * g. matrix_sums(v) sets all elements to v
  * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, because
  *                           interleaved code needs more registers
@@ -1053,8 +1053,7 @@ GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vm
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* sums of 8-bit samples fit in
-                                                                                        * 32 bits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* bytes fit in 32-bit sums */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -1335,7 +1334,7 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * There is a plain form and a matrix form. Both read a part of the two images of a scale, and compute the four sums of
  * this part and the corresponding part of the images of the next scale, without intermediate results in global memory.
  * The vertical pass filters the samples, their squares and products, and the images for the next scale. The horizontal
- * pass filters its results again, and then the statistics of each sample are added to the sums.
+ * pass filters the results of the vertical pass, and then the statistics of each sample are added to the sums.
  */
 
 /* ---- statistics ---- */
@@ -1388,9 +1387,9 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
  * false if its result may be wrong.
  *
  * Let s12^2 / s1 = q + m / s1 with integers q and m, 0 <= m < s1, and let c be this quotient rounded up. The gain in
- * vif_levels() is slightly smaller than s12 / s1 because an epsilon is added to s1. Therefore vif_levels() truncates s2
- * - gain * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1.
- * For the other samples (about one in 40000), vif_levels() is used.
+ * vif_levels() is slightly smaller than s12 / s1 because an epsilon is added to s1. So vif_levels() truncates
+ * s2 - gain * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about
+ * 2^-16 * q / s1. For the other samples (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
  * minimum of both is right with and without the limit. */
@@ -1965,7 +1964,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
     typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the images are at a fixed distance */
 
-    /* Copies the input of a step that reaches beyond the image, and fills it up by reflection at the borders. */
+    /* Copies the input of a step that reaches beyond the image; samples are reflected at the borders. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
         const int32_t width = launch.width;
         const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
@@ -2049,8 +2048,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     /* A lane supplies rows 4 * t .. 4 * t + 3 and 4 * t + 16 .. 4 * t + 19 of columns 2 * g and 2 * g + 1 to the
-     * vertical pass. It receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column
-     * + 2. */
+     * vertical pass. From product `column`, it receives columns 4 * t + column and 4 * t + column + 2, in rows g
+     * (elements 0 and 1) and g + 8 (elements 2 and 3). */
     struct Samples {
         uint32_t row[2][2][4]; /* [frame][half of k][row]: a word holds two columns */
     };
@@ -2162,7 +2161,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Runs the vertical pass of a step and stores its digits in shared memory. */
+    /* Runs the vertical pass of a step and stores the digits of the results in shared memory. */
     GPU_FN void vertical(const vmafgpu__vif_launch &launch, const VifWarp &warp, int32_t step, uint32_t *illegal) {
         uint8_t *const out = warp.digits + ((step & 1) ^ (lane_index() % 4 / 2)) * 4;
         uint32_t low[4], high[4], next[4];
@@ -2205,8 +2204,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Computes samples of the next scale of both images: column g of the 8 columns that a step yields, rows 2 * t and 2
-     * * t + 1 of the strip. */
+    /* Computes two samples of the next scale of each image: column g of the 8 columns that a step yields, and rows
+     * 2 * t and 2 * t + 1 of the strip. */
     GPU_FN void shrink(const VifWarp &warp, int32_t step, uint32_t (&sample)[2][2]) {
         uint32_t next[4];
         load_shared(next, warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS + 1024);
@@ -2436,9 +2435,9 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
  *
  * This form computes the same products as the other matrix form, but each lane holds more of the results. Lane 16 * g +
  * i holds words of row i of the left operand and of column i of the right operand. In the vertical pass, the samples
- * are the left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16
- * * g + i receives RESULTS adjacent columns of picture row i. The digits of these results are half of the words that
- * the lane has to supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16
+ * are the left operand and the taps are the right operand, so a row of the product is a column of the picture. The same
+ * lane receives RESULTS adjacent columns of picture row i. The digits of these results are half of the words that the
+ * lane has to supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16
  * columns, and k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged
  * between lanes, and shared memory holds only tables.
  *
@@ -2532,7 +2531,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return strip;
     }
 
-    /* Loads the samples of block n if the block reaches beyond the image, whose borders are reflected. */
+    /* Loads the samples of a block n that reaches beyond the image; samples are reflected at the borders. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
@@ -2716,7 +2715,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes the samples of the next scale from the 16 columns before block n. */
+    /* Computes the samples of the next scale for the 16 columns that block n completes. */
     GPU_FN void shrink(const vmafgpu__vif_launch &launch, const Warp &warp, const Strip &strip,
                        const uint32_t (&bytes)[2][BYTES][WORDS], int32_t n, Digits &digits) {
         constexpr uint32_t bias = MATRIX_IS_SIGNED ? 0x8080 : 0;
@@ -2865,12 +2864,13 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
  *                   band columns that are complete: coefficients, the signals of the pixel and its contributions to
  *                   thresholds (an AdmPixel), and with these the masked cubes of the previous column.
- *   tiles           come first if they overlap the region of the sums; all others compute only the low-pass band
- *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
+ *   tiles           that overlap the region of the sums come first; all others compute only the low-pass band
+ *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds and adds up the row sums.
  *
- * There are two ways to compute a pixel. The GENERAL form calls the functions of >>arithmetic and supports any option.
- * The FAST form computes the same numbers in fewer and cheaper operations. The host decides when the fast form is valid
- * (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are out of line.
+ * There are two ways to compute a pixel. The GENERAL form calls functions of the section >>arithmetic of vmafgpu.h and
+ * supports any option. The FAST form computes the same numbers in fewer and cheaper operations. The host decides when
+ * the fast form is valid (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are
+ * out of line.
  */
 
 /* Contributions of one pixel to the numerator ([0], from the restored signal) and to the impairment ([1], from the
@@ -2890,7 +2890,7 @@ struct AdmColumn {
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false; /* true: a warp processes several tiles */
+    static constexpr bool DIVIDED = false; /* if true, a warp processes several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
@@ -3043,19 +3043,20 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
     return out;
 }
 
-/* ---- a pixel of scale 0 in floats ---- If the coefficients are below a limit that the host derives from the factors
- * (vmafgpu__adm_fast_of), every value here is an integer below 2^24. Float arithmetic is then exact, and adding 2^23
- * rounds to the nearest integer:
- *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
- *     been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result is
- *     also limited to |t|;
- *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur below the
- *     limit;
- *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, so the factor
- *     is the next float above the quotient. This has been verified for all c < 15360;
- *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
- *   - angle: each side of the comparison has an error of less than 2^-20. If the sides differ by less than 2^-18, the
- *     general function decides. */
+/* ---- a pixel of scale 0 in floats ----
+ * If the coefficients are below a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here
+ * is an integer below 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
+ *   - restored value: for |o| <= 16553, the reciprocal, quotient and rounding of the definition yield min(|o|, |t|).
+ *     This has been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result
+ *     is also limited to |t|;
+ *   - weighted value c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur
+ *     below the limit;
+ *   - `side` and `mid`: the factor 4369 / 4096 is split into 1 + 273 / 4096. So side = c + round(273 c / 4096), and
+ *     mid = 2 c + round(546 c / 4096). Ties round up, so the constants in the code are the next floats above the
+ *     quotients. This has been verified for all c < 15360;
+ *   - signal: the product of the integer factor and y, modulo 2^32, is computed from the bits of the float y + 2^23;
+ *   - angle: each side of the comparison has a relative error of less than 2^-20. If the sides differ by less than
+ *     2^-18 of their size, the general function decides. */
 GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
                                 uint32_t o_d, uint32_t t_h, uint32_t t_v, uint32_t t_d) {
     const uint32_t factor[2] = { factor_hv, factor_d };
@@ -3621,8 +3622,8 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Computes the position of a tile, in units of tiles. The inner rectangle comes first, then the tiles beside it, then
- * those above and below it. */
+/* Computes the column and the row of a tile in the grid of tiles. The inner rectangle comes first, then the tiles
+ * beside it, then those above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
     if (index < inner) {
@@ -3807,7 +3808,7 @@ GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) {
 
 /* ---- prepare ---- */
 
-/* 32 sums of seven bits each: bit i of `one`, `two` and `four` are the binary digits of sum i. */
+/* 32 sums of seven bits each: bits i of `one`, `two` and `four` are the binary digits of sum i. */
 struct CambiDigits {
     uint32_t one, two, four;
 };
@@ -3833,7 +3834,7 @@ template <int BYTES> struct CambiPrepare {
         FLAT_BYTES = WIDTH / 8 + 8,
         WORDS = WIDTH / 32,
         FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16,
-        DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES, /* in shared memory */
+        DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES, /* byte offset in shared memory */
         MASK_AT = DIGITS_AT + FLAT_ROWS * WORDS * 12
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
@@ -4202,8 +4203,8 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
  * codes to evaluate; otherwise the block starts again with the next range.
  */
 struct CambiStrip {
-    const uint8_t *samples; /* of the scale */
-    uint32_t *histogram;    /* of both of the thread's columns; that of the first column follows */
+    const uint8_t *samples; /* samples of the scale */
+    uint32_t *histogram;    /* histogram of both of the thread's columns, followed by that of the first column */
     uint32_t cell;          /* words per histogram */
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
@@ -4588,7 +4589,7 @@ GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
     return (int64_t)((uint64_t)peek(at + 1) << 32 | low);
 }
 
-/* Whether a c-value was stored for the sample. */
+/* Returns whether `count` has stored a c-value for the sample `word`. */
 GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) {
     return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
 }
@@ -4713,8 +4714,8 @@ struct CambiOrder {
     };
 
     /* Shared memory begins with a word or a sum per warp. What follows are, at different times, two lists of the
-     * distances of values that are to be swapped (left and right side), a copy of the last values, or two sums per
-     * thread. */
+     * distances of values that are to be swapped (left and right side), a copy of the values that remain for the last
+     * rounds, or two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
@@ -5023,7 +5024,7 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 }
 
 /* ================================================================================================
- * >>speed                                        entropy of chroma planes and of changes of luma, in float
+ * >>speed                                        entropy of chroma planes and of luma changes, in float
  * ================================================================================================
  * Every sum is computed in the same order as on the CPU, so the running time is determined by long sequential sums.
  * Therefore each block does little work, and many blocks run in parallel. The y index of a block selects a plane (u of
@@ -5192,7 +5193,8 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 }
 
 /* Computes low-resolution columns from whole chunks in the usual case: 9 taps and no prescale. Each column uses the end
- * of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, as the CPU does. */
+ * of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, in which bits are
+ * set that must be 0, as the CPU does. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
@@ -5369,7 +5371,7 @@ GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED
     speed_check<true>(launch);
 }
 
-/* ---- functions of the other kernels ---- */
+/* ---- functions that the other kernels share ---- */
 
 GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) {
     return !(launch.pairs >> block_z() & 1);
@@ -5385,12 +5387,13 @@ GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
 
-/* Returns the address of sample p (its place) of the block at `start`. */
+/* Returns the address of place p of the block at `start`. The places of a block are its samples, numbered row by
+ * row. */
 GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
     return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
 }
 
-/* ---- subtraction of the local mean; means of the places of a block ---- */
+/* ---- subtraction of the local mean; means of windows ---- */
 
 /* Returns the local mean at x, y. REACH is 0 if the launch specifies the number of taps. */
 template <int REACH>
@@ -5462,7 +5465,8 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* Subtracts the local mean and computes the means of places. The first warp sums a band of rows, with a lane per place,
+/* Subtracts the local mean and computes the mean of each window. A window begins at one of the places of the first
+ * block, and has one sample for each position of a block. The first warp sums a band of rows, with a lane per window,
  * while the other warps compute the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
@@ -5497,11 +5501,11 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
     speed_flat(launch);
 }
 
-/* ---- covariance: sums of products of samples at a fixed distance ----
+/* ---- covariance: sums of products of two samples at a fixed distance ----
  *
- * The covariance of places p and q is computed from a window of the plane that begins at place p of the first block: it
- * needs the sum of the products of each sample and the sample at the distance between p and q. One thread block
- * computes these sums for one distance and for all windows; one more thread block sums the samples themselves. Sums are
+ * The covariance of places p and q needs the sum of the products of the samples of two windows, which begin at p and at
+ * q. If other places are at the same distance as p and q, their sum has mostly the same products. Therefore one thread
+ * block computes the sums for one distance and all windows; one more thread block sums the samples themselves. Sums are
  * in double precision; the products are exact. First, a thread sums down a column, once for each first row of a window.
  * Then one thread per first row adds these sums along the columns, once for each first column of a window. The part
  * that all windows have in common is summed only once. */
@@ -5579,7 +5583,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk; /* valid only in threads that have a row */
+    const double *row = columns + thread * chunk; /* valid only in threads that add a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5724,7 +5728,7 @@ GPU_FN float speed_inverse_root(float v, float y) {
 
 enum { SPEED_LINE = VMAFGPU__SPEED_LINE };
 
-/* Four numbers at an address that is a multiple of 16. */
+/* Four floats, aligned to 16 bytes. */
 struct alignas(16) Floats4 {
     float x, y, z, w;
 };
@@ -5970,7 +5974,7 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;     /* matrix z, with matrix q to its right */
+    float *from, *to;     /* before and after a reflection: matrix z, with matrix q to its right */
     float *column, *next; /* the columns that this reflection and the next one clear */
     float *matrix;
     float *vector; /* vector of the reflection; each warp has its own copy */
@@ -6222,7 +6226,7 @@ GPU_FN void speed_substitute(const SpeedEntropy &e) {
     }
 }
 
-/* Computes the information of five of the plane's eigenvalues. */
+/* Computes the information of five eigenvalues, for one block of the plane. */
 GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy &e, const float *eigenvalues,
                          float variance) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
@@ -6471,7 +6475,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 
 /* Sums rows of a plane. The z index of a block selects the pair; the x index selects the rows. */
 GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
-    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows that a read covers */
+    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows per load of a warp */
     static_assert(LANES % TILE == 0, "a read covers whole rows of a tile");
     if (!(launch.pairs >> block_z() & 1))
         return;
@@ -6561,7 +6565,7 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
         store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)sum);
 }
 
-/* ---- a single chain, in parallel ---- */
+/* ---- one sum in a fixed order, computed in parallel ---- */
 
 /* Between two adjacent powers of two, the bits of a floating-point number, read as an integer, count units in the last
  * place. */
@@ -6632,7 +6636,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Returns the changes by the terms of `first` followed by those of `then`. */
+/* Returns the changes that the terms of `first` cause, followed by those of `then`. */
 template <class Sum, bool SIGNED>
 GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6659,8 +6663,8 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns the changes by a group of terms, for sums between `floor` and the next power of two. `floor` is given as
- * bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
+/* Returns the changes that a group of terms causes, for sums between `floor` and the next power of two. `floor` is
+ * given as bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -6785,7 +6789,7 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
 }
 
 /* ================================================================================================
- * >>float vif                                    visual information fidelity, and its filter, in float
+ * >>float vif                                    visual information fidelity and its filters, in float
  * ================================================================================================
  * In the vertical pass, each thread processes one column of the tile or of its halo: it reads samples from global
  * memory and writes the vertical sums of all rows of the tile to shared memory. In the horizontal pass, each thread
@@ -7546,8 +7550,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. With POSITIVE, the samples must
- * be positive, and the products have the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. widened() supports no negative
+ * numbers, so the products with negative taps are computed with the absolute values of the taps, and are subtracted. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -8147,7 +8151,7 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns the sum of the variances of the quadrants of a block, divided by the variance of the block. */
+/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if that is 0. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -8739,7 +8743,8 @@ GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_
     return EditTerm{ edit_log(n2, table) - edit_log(n1, table), is_flat && s2 > 0 ? s2 : 0 };
 }
 
-/* The block of a map that contains a sample of scale `shift`, and the first sample after the block. */
+/* Along one axis: the index of the map block that contains a sample of scale `shift`, and the first sample after the
+ * map block. */
 struct MapSpan {
     int32_t block, end;
 };
@@ -9319,7 +9324,7 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
     edit_change(launch);
 }
 
-/* ---- maps: contributions of the base, by blocks ---- */
+/* ---- maps: contributions of the base, summed by map blocks ---- */
 
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     if (thread_index() == 0)
@@ -9330,8 +9335,8 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the slopes of the score with respect to the sums, in a single thread block. A thread processes support
- * vectors first, then one input of the model, and finally one of the sums. */
+/* Computes the derivatives (slopes) of the score with respect to the sums, in a single thread block. A thread processes
+ * support vectors first, then one input of the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;

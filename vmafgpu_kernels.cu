@@ -100,12 +100,12 @@
  *                           24-bit multipliers, products then take a quarter of the time
  * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number; bits_of()
  *                           converts a number to its bits
- * fused(a, b, c)            returns a * b + c, rounded once. All other products and sums are rounded separately:
- *                           contraction is off
+ * fused(a, b, c)            returns a * b + c, rounded once. The compiler does not fuse other products and
+ *                           sums: contraction is off
  * reciprocal(v)             returns 1 / v. For floats, the result is accurate to 1 ulp if v is normal, and a denormal
  *                           result becomes 0. For doubles, the relative error is at most 2^-20 if v is in the range of
  *                           normal floats
- * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
+ * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp; v must be normal and positive
  * quotient(a, b), square_root(v)     return the result rounded to nearest, and support denormals
  * whole(v)                  converts a word to double
  * truncate(v)               rounds a double toward zero; undefined unless 0 <= v < 2^32
@@ -687,7 +687,7 @@ GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
 /* ================================================================================================
  * >>pixels                                       converts RGB frames to planes
  * ================================================================================================
- * A source is linear memory at any address, or a surface.
+ * The source of a frame is linear memory at any address, or a surface.
  */
 typedef vmafgpu__pixels_launch PixelsLaunch;
 typedef vmafgpu__pixels_item PixelsItem;
@@ -937,7 +937,7 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
 }
 
 /* ================================================================================================
- * >>motion                                       sum of absolute values of the blurred difference of two frames
+ * >>motion                                       sum of absolute values of the blurred difference between two frames
  * ================================================================================================
  * The z index of a block selects a pair and the earlier frame that its reference is compared with. The vertical pass
  * over a tile writes its results to shared memory, and the horizontal pass reads them from there.
@@ -1331,25 +1331,26 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * There is a plain form and a matrix form. Both read a part of the two images of a scale, and compute the four sums of
- * this part and the corresponding part of the images of the next scale, without intermediate results in global memory.
- * The vertical pass filters the samples, their squares and products, and the images for the next scale. The horizontal
- * pass filters the results of the vertical pass, and then the statistics of each sample are added to the sums.
+ * The kernels exist in a plain form and in two matrix forms. A block or a warp reads a part of the two images of a
+ * scale. It computes the four sums of this part (numerator, denominator, and noise and number of flat samples) and the
+ * corresponding part of the images of the next scale, without intermediate results in global memory. The vertical pass
+ * filters the samples, their squares and products, and the images for the next scale. The horizontal pass filters the
+ * results of the vertical pass, and then the statistics of each sample are added to the sums.
  */
 
 /* ---- statistics ---- */
 
-/* Sums of one thread. A biased logarithm is below 2^19 and a numerator term below 2^15, so 32 bits are enough for
- * VIF_MOST samples. */
+/* The sums that one thread computes. A biased logarithm is below 2^19 and a numerator term below 2^15, so 32 bits are
+ * enough for VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
     uint32_t denominator; /* too large by `logs` * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE) */
-    uint32_t logs;        /* number of samples that are not below the noise */
+    uint32_t logs;        /* number of samples whose s1 is not below the noise */
     uint32_t numerator;   /* signed */
 };
 enum { VIF_MOST = 8192 };
 
-enum { VIF_LOG_BIAS = 260096 }; /* 2048 * 127, the exponent bias of a float */
+enum { VIF_LOG_BIAS = 260096 }; /* 2048 times 127, the exponent bias of a float */
 
 /* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Read as an integer, the exponent and the upper mantissa bits of
  * a float are a logarithm that is linear between powers of two. The table, indexed by the upper 15 mantissa bits, holds
@@ -1811,7 +1812,7 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *    32 KB).
  *
  * The steps of all rows and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about the
- * same time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
+ * same time, regardless of the picture size. A piece that continues in the next row is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
  * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
@@ -2080,7 +2081,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Rounding terms of the means and squares, in four registers each, as a product requires. Terms that are not
+    /* Rounding terms of the means and squares, in four registers each, as a matrix product requires. Terms that are not
      * constant are loaded from shared memory, because otherwise the compiler would copy one register four times for
      * each product. */
     struct Rounding {
@@ -2895,7 +2896,8 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
-    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
+    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step; steps
+                                                                                         * per tile */
     /* If true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3, this gains
      * nothing. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
@@ -3772,12 +3774,13 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ only slightly
  * ================================================================================================
- * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
- * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
- * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
- * average of the N largest c-values, for a given N. `count` sums all c-values; if more than N of them are above 0,
- * `select` subtracts the smaller ones from this sum. If the order of the additions affects the result, `order` adds the
- * N largest again in the order of libvmaf. Kernels that are not needed exit immediately.
+ * The section of this name in vmafgpu.h contains the definitions. Kernel names are given without vmafgpu_cambi_ here.
+ * `prepare` converts a picture to 10 bits, marks the samples in flat areas, and creates scale 0. `shrink` creates the
+ * other scales. For each marked sample, `count` determines how often values near its own occur in the window around it,
+ * which gives its c-value. The score is the average of the N largest c-values, for a given N. `count` sums all
+ * c-values; if more than N of them are above 0, `select` subtracts the smaller ones from this sum. If the order of the
+ * additions affects the result, `order` adds the N largest again in the order of libvmaf. Kernels that are not needed
+ * exit immediately.
  *
  * Marked samples have the highest bit set. Two samples of a row, in an even column and the odd column to its right,
  * occupy an aligned 32-bit word.
@@ -4123,8 +4126,8 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* Computes COUNT x COUNT samples of a scale, starting LOW samples above and to the left of the block's own square of
  * OWN x OWN samples. The source is every STEP-th sample of `from`, which starts FROM_LOW samples above and to the left
- * of the block's square in the finer scale. `from` and `to` are in shared memory; the block's own square is also
- * written to global memory. */
+ * of the block's square in the finer scale. `from` and `to` are in shared memory; `to` is NULL if no scale follows. The
+ * block's own square is also written to global memory. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -7579,8 +7582,9 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* Loads the samples on which the pixels of the block at (x0, y0) depend into shared memory, and returns the smallest
- * sample that the thread has loaded. A thread issues all its loads before it uses the first sample. */
+/* Loads the samples on which the pixels of the block at (x0, y0) depend into shared memory, and returns the smaller of
+ * 1 and the smallest sample that the thread has loaded. A thread issues all its loads before it uses the first
+ * sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit,
                        float *tile) {
@@ -7665,9 +7669,9 @@ enum {
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Loads the samples of a row that SSIM_ACROSS adjacent windows use, and returns the smallest one if they are floats,
- * otherwise 1. BYTES is the size of a sample, or 0 if `bytes` specifies it. Columns beyond `last` repeat that column;
- * they belong to no window. */
+/* Loads the samples of a row that SSIM_ACROSS adjacent windows use, and returns the smaller of 1 and the smallest
+ * sample if BYTES is 4, otherwise 1. BYTES is the size of a sample, or 0 if `bytes` specifies it. Columns beyond `last`
+ * repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7943,8 +7947,8 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
  * the band. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last
  * place. The mean is uncertain unless only one float is possible within both error bounds.
  *
- * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
- * the terms of the row accordingly. */
+ * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row.
+ * vmafgpu_ssim_rounded rounds the terms of the row accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();

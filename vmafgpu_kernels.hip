@@ -190,8 +190,8 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(
         b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 | (selector & 0xf000) << 12);
 }
-/* These generate no instructions. They let clang prove that factors fit in 24 bits, so that it selects 24-bit
- * multiplications, which ignore the upper bits anyway. */
+/* The operations in small() generate no instructions. They let clang prove that factors fit in 24 bits, so that it
+ * selects 24-bit multiplications, which ignore the upper bits anyway. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
 }

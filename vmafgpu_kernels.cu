@@ -78,7 +78,7 @@
  *                           caller; any thread can call it
  * shared_add(p, v)          adds v to a word in shared memory; any thread of the block can call it, and the sum is
  *                           visible after a barrier
- * copy_4, copy_8, copy_16 (matrix) (shared, global)
+ * copy_4(shared, global), copy_8(shared, global), copy_16(shared, global) (copy_16: matrix)
  *                           copy 4, 8 or 16 bytes to shared memory. Nothing may write the source during the launch. The
  *                           contents of the target are undefined until the thread has waited for the copy; other
  *                           threads also need a barrier after that
@@ -116,7 +116,7 @@
  * opaque(v)                 returns v and hides its value from the optimiser
  * add_where(sum, v, where)  adds v to sum if `where` is true
  * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
- * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also accept c
+ * multiply_add(d, a, b0, b1[, c]), multiply_add_signed(d, a, b0, b1[, c]) (matrix)
  *                           all lanes: compute d += a * b, or d = c + a * b if c is given. a has 16 x 32 unsigned
  *                           (signed) bytes, b 32 x 8 unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
  * multiply_add_16(x, y, sums) (matrix 16)
@@ -1129,11 +1129,11 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * This works like the matrix form of VIF; see there for the layout of the operands. In the vertical pass, k < 16 are
- * rows of the earlier frame and k >= 16 are rows of the current frame, whose taps are negated. So the product is the
- * blurred difference. Rows 0..7 of operand a contain the high digits of the taps, and rows 8..15 the low digits; all
- * digits are signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three
- * base-256 digits. A warp computes 8 rows of results.
+ * This works like the matrix form of VIF; see there for the layout of the operands. In the vertical pass, the indices k
+ * < 16 are rows of the earlier frame, and the indices k >= 16 are rows of the current frame, whose taps are negated. So
+ * the product is the blurred difference. Rows 0..7 of operand a contain the high digits of the taps, and rows 8..15 the
+ * low digits; all digits are signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned
+ * numbers of three base-256 digits. A warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -1405,9 +1405,9 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Returns the same as vif_double_quotient(), but does not use doubles. The estimate q is never too large, and too small
- * by at most 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder
- * change the correction by less than 2^-7. */
+/* Does the same as vif_double_quotient() without doubles. The estimate q is never too large, and too small by at most
+ * 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder change the
+ * correction by less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
                    u12 = (uint32_t)(s12 > 0 ? s12 : 0);
@@ -1472,8 +1472,8 @@ GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uin
     }
 }
 
-/* Adds the statistics of N samples per lane to *sums. All lanes. s1, s2 and s12 must be 0 for samples outside the
- * image. */
+/* Adds the statistics of N samples per lane to *sums. All lanes must call it. s1, s2 and s12 must be 0 for samples
+ * outside the image. */
 template <bool DOUBLES, int N>
 GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1, const int32_t *s2,
                            const int32_t *s12, VifSums *sums) {
@@ -1811,8 +1811,9 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *    execute different parts of the loop at the same time, so the whole loop must fit in the instruction cache (about
  *    32 KB).
  *
- * The steps of all rows and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about the
- * same time, regardless of the picture size. A piece that continues in the next row is processed as two strips.
+ * The steps of all strips and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about
+ * the same time, regardless of the picture size. A piece that goes beyond the right end of the picture continues in the
+ * next 16 rows and is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
  * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
@@ -2896,8 +2897,7 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
-    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step; steps
-                                                                                         * per tile */
+    static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
     /* If true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3, this gains
      * nothing. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
@@ -2925,14 +2925,14 @@ GPU_FN int32_t adm_lesser(int32_t a, int32_t b) {
 
 enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* the values of vmafgpu__dwt_low */
 
-/* Return the low (high) filter of four samples plus `add`, modulo 2^32. */
+/* Return the result of the low (high) filter for four samples, plus `add`, modulo 2^32. */
 GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
 }
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* Return the same as 64-bit sums. They compile to chains of widening multiply-adds, which are as cheap as 32-bit
+/* Return the same sums with 64 bits. They compile to chains of widening multiply-adds, which are as cheap as 32-bit
  * multiply-adds. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
@@ -3140,8 +3140,8 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
 /* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
  * computation follows vmafgpu__adm_restore(), but with magnitudes. For negative values, the rounding constant must
  * therefore be smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is
- * at least 16384. The quotient is limited to 32768, a limit that v = 2 * u reaches. So larger v can be replaced by 2 *
- * u, which keeps the product below 2^48. */
+ * at least 16384. The quotient is limited to 32768, which v = 2 * u already reaches. So larger values of v are replaced
+ * by 2 * u, which keeps the product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3495,9 +3495,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. The fast form runs a step without checks if, firstly, the band column before the
- * step, walk.x + PER_STEP * k - 3, is in the tile and in the region of the sums and is not the first column of the
- * band, and secondly, the last band column of the step is before walk.end. */
+/* Runs all steps of a tile with sums. The fast form runs a step without checks under two conditions. The band column
+ * before the step, walk.x + PER_STEP * k - 3, must be in the tile and in the region of the sums, and must not be the
+ * first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -4212,7 +4212,7 @@ struct CambiStrip {
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
     bool has_pair, has_own;   /* whether they are inside the picture */
-    uint32_t zero, counted;   /* sample with the first code that is counted, and number of codes */
+    uint32_t zero, counted;   /* sample value of the first counted code; number of counted codes */
 };
 
 /* Returns the two samples of the thread's columns in row y; both are 0 (unmarked) outside the picture. */
@@ -4716,7 +4716,7 @@ struct CambiOrder {
         SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory begins with a word or a sum per warp. What follows are, at different times, two lists of the
+    /* Shared memory begins with a word or a sum per warp. The rest holds, at different times, two lists of the
      * distances of values that are to be swapped (left and right side), a copy of the values that remain for the last
      * rounds, or two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
@@ -5029,9 +5029,10 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 /* ================================================================================================
  * >>speed                                        entropy of chroma planes and of luma changes, in float
  * ================================================================================================
- * Every sum is computed in the same order as on the CPU, so the running time is determined by long sequential sums.
- * Therefore each block does little work, and many blocks run in parallel. The y index of a block selects a plane (u of
- * the reference, u of the distorted frame, then v of both); the z index selects a pair.
+ * Sums are computed in the same order as on the CPU, so long sequential sums determine the running time. Therefore each
+ * block does little work, and many blocks run in parallel. Only covariances are summed in parallel; a covariance is
+ * recomputed in order if its rounding error could change the result. The y index of a block selects a plane (u of the
+ * reference, u of the distorted frame, then v of both); the z index selects a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -5977,7 +5978,7 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;     /* before and after a reflection: matrix z, with matrix q to its right */
+    float *from, *to;     /* before and after a reflection: reduced matrix z, and q to its right */
     float *column, *next; /* the columns that this reflection and the next one clear */
     float *matrix;
     float *vector; /* vector of the reflection; each warp has its own copy */
@@ -6639,7 +6640,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Returns the changes that the terms of `first` cause, followed by those of `then`. */
+/* Combines the changes of two series of terms, `first` and the one after it, `then`. */
 template <class Sum, bool SIGNED>
 GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -7582,7 +7583,7 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* Loads the samples on which the pixels of the block at (x0, y0) depend into shared memory, and returns the smaller of
+/* Loads into shared memory the samples on which the pixels of the block at (x0, y0) depend, and returns the smaller of
  * 1 and the smallest sample that the thread has loaded. A thread issues all its loads before it uses the first
  * sample. */
 template <int BYTES>
@@ -8155,7 +8156,8 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if that is 0. */
+/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if the latter is
+ * 0. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;

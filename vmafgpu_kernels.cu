@@ -2454,7 +2454,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
         RESULTS = 256 / LANES,
         WORDS = 128 / LANES,     /* words of an operand per lane */
-        BLOCK_WORDS = WORDS / 2, /* words of 16 columns or rows */
+        BLOCK_WORDS = WORDS / 2, /* words that hold 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
     static constexpr bool HAS_NEXT = SCALE < 3;
@@ -2474,12 +2474,11 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t right, below;       /* number of columns and rows that are summed */
         bool rows_inside;           /* all rows that are read are inside the image */
         const uint8_t *source[2];   /* the row with the lowest address, at column x; equal in all lanes */
-        int32_t pitch[2], above[2]; /* above: offset of the first row from source, so that 32-bit offsets are never
-                                     * negative */
+        int32_t pitch[2], above[2]; /* above: offset of the first row from source, never negative */
     };
     /* The samples that a lane reads in a step of 16 columns: RESULTS rows of each half of k, in one column. */
     struct Samples {
-        uint32_t row[2][WORDS][4]; /* [frame] */
+        uint32_t row[2][WORDS][4]; /* [frame][word][row of the word] */
     };
     /* Digits of 16 columns. */
     struct Digits {
@@ -2548,8 +2547,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order(); /* otherwise the compiler merges these loads with those of take() and keeps more addresses in
-                     * registers */
+        in_order(); /* keeps these loads from being merged with those of take(), which would need more registers */
     }
 
     /* Loads the samples of block n (16 columns). They start 8 columns to the left of column 16 * n of the strip. */

@@ -7,7 +7,8 @@
  *
  * The results are bit-identical to those of the CPU. Kernels of integer features add integers (struct vmafgpu__sums),
  * so the order of the additions does not matter. Kernels of float features add in the same order as libvmaf, or verify
- * that another order gives the same result. LANES is the number of lanes of a warp (AMD: wave) of the device, 32 or 64.
+ * that another order gives the same result. LANES is the number of lanes in a warp (AMD: wave) of the target device, 32
+ * or 64.
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *           >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
@@ -18,18 +19,18 @@
  * ================================================================================================
  * Three targets implement these primitives: NVIDIA below, AMD in vmafgpu_kernels.hip, and the simulated GPU in
  * test/simulated/primitives.h. Kernels must rely only on this contract. "All lanes" marks a function that all lanes of
- * the warp must call together, with the same value in all lanes for each operand that is marked as equal. Otherwise the
- * behaviour is undefined. Integer arithmetic is modulo 2^32 or 2^64.
+ * the warp must call together. The behaviour is undefined if they do not, or if an operand that must be equal in all
+ * lanes differs. Integer arithmetic is modulo 2^32 or 2^64.
  *
  * GPU_FN, GPU_FAR           declare a function. GPU_FN functions are inline. GPU_FAR functions are for rare cases; on
  *                           targets where calls are cheap, they are not inlined
  * GPU_TABLE                 declares constant data
  * GPU_KERNEL(name, Launch, threads, blocks)
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
- *                           block. `blocks` is the number of blocks that must fit on a multiprocessor; targets may
- *                           ignore it. Blocks are one-dimensional and consist of whole warps
+ *                           block. `blocks` is the number of blocks that must fit on a multiprocessor at the same
+ *                           time; targets may ignore it. Blocks are one-dimensional and consist of whole warps
  * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
- * LANES                     number of lanes of a warp, 32 or 64
+ * LANES                     number of lanes in a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
  * GPU_MATRIX_16             defined if the functions marked (matrix 16) exist
@@ -52,9 +53,11 @@
  *                           v if there is no such lane; `by` must be below LANES and equal in all lanes
  * any_lane(v), all_lanes(v) return whether v is true in at least one lane, or in all lanes
  * first_lanes(v)            returns a mask of the first 32 lanes: bit i is v of lane i
- * again(launch), again(v)   return their argument. The compiler must reload the kernel argument, or recompute values
- *                           that depend on v (a uint32_t), instead of keeping these values in registers
- * uniform(v)                returns v, a uint32_t that is equal in all lanes; this may save registers
+ * again(launch), again(v)   return their argument. They force the compiler to reload the kernel argument, or to
+ *                           recompute values that depend on v (a uint32_t), so that it does not keep these values in
+ *                           registers
+ * uniform(v)                returns v, a uint32_t that must be equal in all lanes. Targets with scalar registers
+ *                           keep the result in one, which saves vector registers
  *
  * Memory: addresses must be multiples of the size of the access
  * load(p)                   reads a uint8_t, uint16_t, uint32_t, int32_t, uint64_t or Words4 (16 bytes) in global
@@ -75,7 +78,7 @@
  *                           caller; any thread can call it
  * shared_add(p, v)          adds v to a word in shared memory; any thread of the block can call it, and the sum is
  *                           visible after a barrier
- * copy_4, copy_8, copy_16 (matrix) (shared, global)
+ * copy_4(shared, global), copy_8(shared, global), copy_16(shared, global) (copy_16: matrix)
  *                           copy 4, 8 or 16 bytes to shared memory. Nothing may write the source during the launch. The
  *                           contents of the target are undefined until the thread has waited for the copy; other
  *                           threads also need a barrier after that
@@ -87,22 +90,22 @@
  *
  * Arithmetic
  * leading_zeros(v)          returns the number of leading zero bits, which is 32 for 0
- * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of b:a, where a is bytes 0..3.
- *                           Undefined if one of the four low hexadecimal digits of s is above 7. A constant s costs
- *                           nothing extra
+ * permute_bytes(a, b, s)    returns a word whose byte i is byte (s >> 4 * i) & 7 of the eight bytes b:a; a holds
+ *                           bytes 0..3. Undefined if one of the four low hexadecimal digits of s is above 7. A
+ *                           constant s costs nothing extra
  * dot_low(a, b, c), dot_high(a, b, c)
- *                           return c plus the dot product of two signed numbers, the 16-bit halves of a, and two
- *                           unsigned numbers, the two low (high) bytes of b
+ *                           return c plus the dot product of the two signed 16-bit halves of a and the two unsigned
+ *                           low (high) bytes of b
  * small(v)                  returns v, an int32_t or uint32_t of at most 24 bits, for use as a factor. On devices with
- *                           24-bit multiplications, products then take a quarter of the time
+ *                           24-bit multipliers, products then take a quarter of the time
  * float_bits, double_bits, bits_of   float_bits() and double_bits() convert bits to a floating-point number; bits_of()
  *                           converts a number to its bits
- * fused(a, b, c)            returns a * b + c, rounded once. All other products and sums are rounded separately:
- *                           contraction is off
+ * fused(a, b, c)            returns a * b + c, rounded once. The compiler does not fuse other products and
+ *                           sums: contraction is off
  * reciprocal(v)             returns 1 / v. For floats, the result is accurate to 1 ulp if v is normal, and a denormal
  *                           result becomes 0. For doubles, the relative error is at most 2^-20 if v is in the range of
  *                           normal floats
- * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp, for normal v above 0
+ * reciprocal_root(v)        returns 1 / sqrt(v) within 4 ulp; v must be normal and positive
  * quotient(a, b), square_root(v)     return the result rounded to nearest, and support denormals
  * whole(v)                  converts a word to double
  * truncate(v)               rounds a double toward zero; undefined unless 0 <= v < 2^32
@@ -113,15 +116,15 @@
  * opaque(v)                 returns v and hides its value from the optimiser
  * add_where(sum, v, where)  adds v to sum if `where` is true
  * add_distance(sum, a, b) (matrix)   adds |a - b| to sum; a and b are unsigned
- * multiply_add(d, a, b0, b1) (matrix), multiply_add_signed; both also accept c
+ * multiply_add(d, a, b0, b1[, c]), multiply_add_signed(d, a, b0, b1[, c]) (matrix)
  *                           all lanes: compute d += a * b, or d = c + a * b if c is given. a has 16 x 32 unsigned
  *                           (signed) bytes, b 32 x 8 unsigned bytes, distributed over the lanes as in m16n8k32 of PTX
  * multiply_add_16(x, y, sums) (matrix 16)
  *                           all lanes: returns sums + x * y. x has 16 x 32 bytes, y 32 x 16 bytes, signed if
  *                           MATRIX_IS_SIGNED. Lane 16 * g + i holds 128 / LANES words of row i of x and of column i of
- *                           y. The kernel can choose which k these words represent, but the choice must be the same for
- *                           x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i, starting at row 256
- *                           / LANES * g. matrix_sums(v) sets all elements to v
+ *                           y. The kernel can choose to which of the 32 positions these bytes belong, but the choice
+ *                           must be the same for x and y. In a MatrixSums, the lane holds 256 / LANES rows of column i,
+ *                           starting at row 256 / LANES * g. matrix_sums(v) sets all elements to v
  * in_order() (matrix 16)    keeps the compiler from interleaving the code before it with the code after it, because
  *                           interleaved code needs more registers
  */
@@ -134,7 +137,7 @@
 
 #include <stdint.h>
 
-#ifndef __NVCC__ /* clang compiles this without CUDA's headers */
+#ifndef __NVCC__ /* clang compiles this file without the CUDA headers */
 #define __device__             __attribute__((device))
 #define __global__             __attribute__((global))
 #define __shared__             __attribute__((shared))
@@ -565,7 +568,7 @@ GPU_FN double fetch(const double *p) {
 #define VMAFGPU_KERNELS
 #include "vmafgpu.h"
 
-/* Every block consists of whole warps, because functions that exchange values need all lanes. */
+/* All block sizes must be multiples of LANES, because functions that exchange values between lanes need full warps. */
 static_assert(VMAFGPU__IMPORT_THREADS % LANES == 0 && VMAFGPU__MOTION_THREADS % LANES == 0 &&
                   VMAFGPU__VIF_PLAIN_THREADS % LANES == 0 && VMAFGPU__ADM_THREADS % LANES == 0 &&
                   VMAFGPU__ADM_ROW_THREADS % LANES == 0 && VMAFGPU__CAMBI_PREPARE_THREADS % LANES == 0 &&
@@ -590,8 +593,8 @@ GPU_FN int32_t shuffle_down(int32_t v, uint32_t by) {
     return (int32_t)shuffle_down_word((uint32_t)v, by);
 }
 
-/* Returns, in each lane, the sum over its group of `count` neighbouring lanes; `count` is a power of two. Both halves
- * of a value are exchanged before the addition, so that carries are not lost. */
+/* Returns, in each lane, the sum over its group of `count` neighbouring lanes; `count` is a power of two. A shuffle
+ * exchanges 32 bits, so both halves are exchanged before the 64-bit addition. */
 GPU_FN int64_t lanes_sum(int64_t v, uint32_t count) {
     for (uint32_t mask = count / 2; mask; mask /= 2) {
         const uint32_t low = shuffle_xor_word((uint32_t)v, mask),
@@ -617,8 +620,8 @@ GPU_FN uint32_t warp_or(uint32_t v) {
 /* ================================================================================================
  * >>import                                       copies planes into the layout that the kernels use
  * ================================================================================================
- * Packed planes hold one byte per sample at 8 bits, otherwise 16-bit words with the sample in the low bits. Rows start
- * at multiples of 16 bytes. A thread writes 16 bytes of a target row at a time.
+ * The target planes are packed: a sample is one byte if the bit depth is 8, otherwise a 16-bit word with the sample in
+ * its low bits. Rows are aligned to 16 bytes. A thread writes 16 bytes of a target row at a time.
  */
 
 /* Loads a sample; neither the plane nor its pitch needs to be aligned. */
@@ -626,7 +629,7 @@ GPU_FN uint32_t load_sample(const uint8_t *row, uint32_t x, int bytes) {
     return bytes == 1 ? load(row + x) : load(row + 2 * x) | (uint32_t)load(row + 2 * x + 1) << 8;
 }
 
-/* Shifts two 16-bit samples down to the low bits, and adds to *illegal the bits that must be 0 but are not. */
+/* Shifts two 16-bit samples down to the low bits, and ORs into *illegal the bits that must be 0 but are set. */
 GPU_FN uint32_t import_word(uint32_t pair_of_samples, int shift, uint32_t legal, uint32_t *illegal) {
     const uint32_t both = 0x10001u;
     *illegal |= pair_of_samples & (0xffffu ^ (legal << shift)) * both;
@@ -684,7 +687,7 @@ GPU_KERNEL(vmafgpu_import, vmafgpu__import_launch, VMAFGPU__IMPORT_THREADS, 1) {
 /* ================================================================================================
  * >>pixels                                       converts RGB frames to planes
  * ================================================================================================
- * A source is linear memory at any address, or a surface.
+ * The source of a frame is linear memory at any address, or a surface.
  */
 typedef vmafgpu__pixels_launch PixelsLaunch;
 typedef vmafgpu__pixels_item PixelsItem;
@@ -734,10 +737,11 @@ GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) {
 }
 GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) {
     return 0;
-} /* no surface has pixels of three bytes */
+} /* never called: no surface has pixels of three bytes */
 #endif
 
-/* The components of a pixel: bit fields of one word, or half-precision numbers in two words. */
+/* The three components of a pixel. A pixel is one word with three bit fields, or two words with half-precision numbers,
+ * which a table converts to integer codes. */
 struct Codes {
     uint32_t code[3];
 };
@@ -801,8 +805,8 @@ GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint3
     store_luma(launch, item, x, y, sample);
 }
 
-/* Converts four pixels, of one word each, in each of several rows. All loads are issued before the first pixel is
- * converted. */
+/* Converts four neighbouring pixels in each of several rows, for formats with one 32-bit word per pixel. All loads are
+ * issued before the first pixel is converted. */
 template <class SOURCE>
 GPU_FN void pixels_rows_of_words(const PixelsLaunch &launch, const PixelsItem &item, uint32_t x, uint32_t y) {
     Words4 words[VMAFGPU__PIXELS_ROWS];
@@ -926,21 +930,21 @@ GPU_KERNEL(vmafgpu_surfaces, vmafgpu__surfaces_launch, VMAFGPU__PIXELS_THREADS, 
 }
 #endif
 
-/* The host looks up this kernel by name. If the kernel exists, the kernel file was built with the launch structs that
+/* An empty kernel that the host looks up by name. If it exists, the kernel file was built with the launch structs that
  * vmafgpu.h declares. */
 GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
     (void)launch;
 }
 
 /* ================================================================================================
- * >>motion                                       sum of absolute values of the blurred difference of two frames
+ * >>motion                                       sum of absolute values of the blurred difference between two frames
  * ================================================================================================
- * The z index of a block selects a frame and one of the frames before it. The vertical pass over a tile writes its
- * results to shared memory, and the horizontal pass reads them from there.
+ * The z index of a block selects a pair and the earlier frame that its reference is compared with. The vertical pass
+ * over a tile writes its results to shared memory, and the horizontal pass reads them from there.
  */
 
 /* motion_pair() returns the index of the pair that a block processes; motion_before() returns the index of the earlier
- * frame. */
+ * frame in vmafgpu__gpu_pair.before. */
 GPU_FN uint32_t motion_pair(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() / 2 : block_z();
 }
@@ -948,8 +952,8 @@ GPU_FN uint32_t motion_before(const vmafgpu__motion_launch &launch) {
     return launch.both ? block_z() % 2 : (uint32_t)launch.only;
 }
 
-/* Returns the row or column that replaces k according to the border rule. If no result depends on k, the returned value
- * can be any index inside the frame. */
+/* Returns the row or column to read in place of k: indices outside the frame are reflected at its borders. If k is so
+ * far outside that no result depends on it, the function returns some index inside the frame. */
 GPU_FN int32_t mirror(int32_t k, int32_t n) {
     const int32_t away = k < 0 ? -k : k, back = 2 * (n - 1) - away,
                   i = away < back ? away : back; /* vmafgpu__reflect(), written as a minimum */
@@ -965,8 +969,8 @@ GPU_FN int32_t motion_tap_sum(int32_t a, int32_t b, int32_t c, int32_t d, int32_
            vmafgpu__motion_taps[2] * small(c);
 }
 
-/* Returns a rounded and shifted tap sum. It is computed in two parts, because the whole sum would not fit in 32
- * bits. */
+/* Returns the sum of five values weighted with the taps, rounded and shifted. The high bits and the low bytes of the
+ * values are summed separately, because the whole sum would not fit in 32 bits. */
 GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     const int32_t high =
         motion_tap_sum(v[0] >> 8, v[stride] >> 8, v[2 * stride] >> 8, v[3 * stride] >> 8, v[4 * stride] >> 8);
@@ -975,8 +979,9 @@ GPU_FN int32_t motion_filter(const int32_t *v, int stride, int shift) {
     return vmafgpu__motion_round(high, low, shift);
 }
 
-/* Adds the sums of all threads of the block to the motion of the pair. `sum` is the sum of at most 28 absolute values,
- * each at most 65535, so 32 bits are enough. `words` is shared memory with one word per warp. */
+/* Adds the sums of all threads of the block to the motion of the pair. A thread adds at most 28 absolute values to
+ * `sum`, each at most 65535, so 32 bits are enough for the sum of a warp. `words` is shared memory with one word per
+ * warp. */
 GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, uint32_t before, uint32_t sum,
                           uint32_t *words) {
     sum = warp_sum_word(sum);
@@ -993,7 +998,8 @@ GPU_FN void motion_finish(const vmafgpu__motion_launch &launch, uint32_t pair, u
 
 /* ---- plain form ---- */
 
-/* Loads the differences of four columns and eight rows; x is a multiple of four. */
+/* Loads the differences between the earlier and the current frame in four columns and eight rows; x must be a multiple
+ * of four. */
 template <int BYTES>
 GPU_FN void motion_plain_load(const vmafgpu__motion_launch &launch, const vmafgpu__gpu_pair &pair, uint32_t before,
                               int32_t x, int32_t y, int32_t (&difference)[8][4]) {
@@ -1047,7 +1053,7 @@ GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vm
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* 8-bit sums fit in 32 bits */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* bytes fit in 32-bit sums */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -1123,11 +1129,11 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * This works like the matrix form of VIF, which is described below. In the vertical pass, indices k < 16 are rows of
- * the earlier frame; indices k >= 16 are rows of the current frame and have negated taps. So the product is the blurred
- * difference. Rows 0..7 of operand a contain the high digits of the taps, rows 8..15 the low digits; all digits are
- * signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned numbers of three digits. A
- * warp computes 8 rows of results.
+ * This works like the matrix form of VIF; see there for the layout of the operands. In the vertical pass, the indices k
+ * < 16 are rows of the earlier frame, and the indices k >= 16 are rows of the current frame, whose taps are negated. So
+ * the product is the blurred difference. Rows 0..7 of operand a contain the high digits of the taps, and rows 8..15 the
+ * low digits; all digits are signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned
+ * numbers of three base-256 digits. A warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -1151,7 +1157,7 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         int32_t x, y;
     };
 
-    /* Copies a tile and its surroundings, starting at column x - 8 and row y - 2. */
+    /* Copies a tile of both frames and its halo to shared memory. The halo starts at column x - 8 and row y - 2. */
     GPU_FN void fill(const vmafgpu__motion_launch &launch, const Tile &tile, uint8_t *to) {
         const int32_t width = launch.batch.width, height = launch.batch.height;
         const bool columns_inside = tile.x >= 8 && tile.x - 8 + COLUMNS <= width;
@@ -1195,8 +1201,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
         copy_wait<0>();
     }
 
-    /* Computes the digits of row g, columns 4 * t .. 4 * t + 3 of a block of 16 columns, as one half of each operand
-     * b. */
+    /* Runs the vertical pass for a block of 16 columns. Lane 4 * g + t computes row g, columns 4 * t .. 4 * t + 3, and
+     * keeps the digits of these results as one half of each operand b of the horizontal pass. */
     GPU_FN void vertical(const uint8_t *input, const uint32_t (&taps)[4], int bit_depth, int half,
                          uint32_t (&b)[DIGITS][2]) {
         uint32_t bytes[2][2 * BYTES], blurred[2][2], digit[4];
@@ -1239,8 +1245,8 @@ template <int BYTES, int WARPS> struct MotionMatrix {
             b[j][half] = digit[j];
     }
 
-    /* Computes the results in columns g and g + 8 of the block, rows 2 * t and 2 * t + 1. Adds the absolute values of
-     * the results that are inside the image to *sum. */
+    /* Runs the horizontal pass for a block of 16 columns. Lane 4 * g + t computes columns g and g + 8 of rows 2 * t and
+     * 2 * t + 1, and adds the absolute values of those results that are inside the image to *sum. */
     GPU_FN void horizontal(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[DIGITS][2],
                            bool at_edge, int32_t right, int32_t below, uint32_t *sum) {
         const int32_t g = (int32_t)lane_index() / 4, t = (int32_t)lane_index() % 4;
@@ -1325,37 +1331,38 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
 /* ================================================================================================
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
- * There is a plain form and a matrix form. Both read a tile of the two images of a scale. They compute the four sums of
- * the tile, and the part of the next scale that it covers, without intermediate results in global memory. The vertical
- * pass filters the samples, their squares and products, and the images for the next scale. The horizontal pass and the
- * statistics follow.
+ * The kernels exist in a plain form and in two matrix forms. A block or a warp reads a part of the two images of a
+ * scale. It computes the four sums of this part (numerator, denominator, and noise and number of flat samples) and the
+ * corresponding part of the images of the next scale, without intermediate results in global memory. The vertical pass
+ * filters the samples, their squares and products, and the images for the next scale. The horizontal pass filters the
+ * results of the vertical pass, and then the statistics of each sample are added to the sums.
  */
 
 /* ---- statistics ---- */
 
-/* Sums of one thread. A biased logarithm is below 2^19 and a numerator term below 2^15, so 32 bits are enough for
- * VIF_MOST samples. */
+/* The sums that one thread computes. A biased logarithm is below 2^19 and a numerator term below 2^15, so 32 bits are
+ * enough for VIF_MOST samples. */
 struct VifSums {
     uint64_t flat_noise;
     uint32_t denominator; /* too large by `logs` * (VIF_LOG_BIAS + VMAFGPU__VIF_LOG_NOISE) */
-    uint32_t logs;        /* number of samples that are not below the noise */
+    uint32_t logs;        /* number of samples whose s1 is not below the noise */
     uint32_t numerator;   /* signed */
 };
 enum { VIF_MOST = 8192 };
 
-enum { VIF_LOG_BIAS = 260096 }; /* 2048 * 127, the exponent bias of a float */
+enum { VIF_LOG_BIAS = 260096 }; /* 2048 times 127, the exponent bias of a float */
 
-/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. When v is converted to float, rounding toward zero, its exponent
- * and the 15 bits that index the table are adjacent. The table holds the difference between the logarithm and the
- * straight line through the powers of two. */
+/* Returns 2048 * log2(v) + VIF_LOG_BIAS for v >= 2^15. Read as an integer, the exponent and the upper mantissa bits of
+ * a float are a logarithm that is linear between powers of two. The table, indexed by the upper 15 mantissa bits, holds
+ * the difference between the true logarithm and this line. */
 GPU_FN int32_t vif_log(uint32_t v, const uint8_t *table) {
     const uint32_t bits = bits_of(float_down(v));
     return (int32_t)(bits >> 12) + table[bits >> 8 & 0x7fff];
 }
 
-/* Returns a / b, rounded once, for finite quotients far from the ends of the range. The reciprocal is refined until its
- * error is smaller than that of one rounding. Then the quotient is corrected by its exact remainder, which rounds it
- * exactly as a division does (Markstein). */
+/* Returns a / b, rounded to nearest. The quotient must be far from overflow and underflow. The reciprocal is refined
+ * until its error is smaller than that of one rounding. Then the quotient is corrected by its exact remainder, which
+ * rounds it exactly as a division does (Markstein). */
 GPU_FN double divide(double a, double b) {
     double r = reciprocal(b);
     double e = fused(-b, r, 1.0);
@@ -1380,16 +1387,17 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
 /* vif_likely_levels() computes the same values as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns
  * false if its result may be wrong.
  *
- * Let q + m / s1 be the exact s12^2 / s1, with 0 <= m < s1, and let c be the smallest integer that is not below it. The
- * gain of the definition is slightly too small because of its epsilon. Therefore the definition truncates s2 - gain *
- * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about 2^-16 * q / s1. For the
- * other samples (about one in 40000), vif_levels() is used.
+ * Let s12^2 / s1 = q + m / s1 with integers q and m, 0 <= m < s1, and let c be this quotient rounded up. The gain in
+ * vif_levels() is slightly smaller than s12 / s1 because an epsilon is added to s1. So vif_levels() truncates
+ * s2 - gain * s12 to s2 - c, and gain^2 * s1 to c - 1. This holds if m = 0 or if m / s1 is at least about
+ * 2^-16 * q / s1. For the other samples (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
  * minimum of both is right with and without the limit. */
 
-/* Returns the integer nearest to s12^2 / s1, minus one. An error of slightly more than one half is acceptable: the
- * remainder is exact modulo 2^32, and its sign shows which of two adjacent integers is c. */
+/* Returns the integer nearest to s12^2 / s1, minus one. Before the subtraction, the result may differ from the quotient
+ * by slightly more than one half: vif_likely_levels() computes the remainder exactly modulo 2^32, and its sign shows
+ * which of two adjacent integers is c. */
 GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     const double x1 = whole((uint32_t)s1), x12 = whole((uint32_t)s12);
     double r = reciprocal(x1);
@@ -1397,9 +1405,9 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Returns the same as vif_double_quotient(), but does not use doubles. Whatever the rounding, the first quotient is too
- * small, by at most 2^-19 of its value. Its remainder yields the difference. The bits that are dropped from the
- * remainder contribute less than 2^-7. */
+/* Does the same as vif_double_quotient() without doubles. The estimate q is never too large, and too small by at most
+ * 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder change the
+ * correction by less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
                    u12 = (uint32_t)(s12 > 0 ? s12 : 0);
@@ -1426,8 +1434,8 @@ GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu
     return left + unsure >= unsure && s12 >> gain.shift < s1;
 }
 
-/* Returns the number of logarithms in a sum of at most N logarithms of numbers >= 2 * VMAFGPU__VIF_NOISE. The ranges of
- * sums with different counts do not overlap. */
+/* Returns how many logarithms were added to obtain `sum`: at most N, each of a number >= 2 * VMAFGPU__VIF_NOISE. The
+ * count follows from the sum, because the ranges of sums with different counts do not overlap. */
 template <int N> GPU_FN uint32_t vif_log_count(uint32_t sum) {
     constexpr uint32_t LEAST = 18 * 2048 + VIF_LOG_BIAS, MOST = 32 * 2048 + VIF_LOG_BIAS;
     static_assert(2 * VMAFGPU__VIF_NOISE == 1 << 18 && N * MOST < (N + 1) * LEAST, "sums of so many lie apart");
@@ -1442,7 +1450,7 @@ GPU_FN bool vif_has_term(int32_t s1, int32_t s2, int32_t s12) {
     return s1 >= VMAFGPU__VIF_NOISE && s12 > 0 && s2 > 0;
 }
 
-/* Replaces terms that may be wrong with the terms of vif_levels(). */
+/* Corrects the numerator: replaces each term of vif_likely_levels() that may be wrong with the term of vif_levels(). */
 template <bool DOUBLES, int N>
 GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uint32_t two, const int32_t *s1,
                         const int32_t *s2, const int32_t *s12, VifSums *sums) {
@@ -1464,7 +1472,8 @@ GPU_FN void vif_correct(const vmafgpu__vif_gain &gain, const uint8_t *table, uin
     }
 }
 
-/* Adds N samples of each lane of a warp. s1, s2 and s12 must be 0 for samples outside the image. */
+/* Adds the statistics of N samples per lane to *sums. All lanes must call it. s1, s2 and s12 must be 0 for samples
+ * outside the image. */
 template <bool DOUBLES, int N>
 GPU_FN void vif_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const int32_t *s1, const int32_t *s2,
                            const int32_t *s12, VifSums *sums) {
@@ -1539,11 +1548,11 @@ GPU_FN uint8_t *vif_output(const vmafgpu__vif_launch &launch, uint32_t pair, int
 /* ---- plain form ----
  *
  * A block processes a tile of 64 x 32 samples. In the vertical pass, a thread reads a column of 8 + 2 * reach samples
- * from both images and computes 8 results of each kind in 32 bits, with taps folded about their centre. Squares are
- * split into high and low parts if their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring
- * samples of a row. The lanes of a warp process different rows, whose distance in shared memory is four times an odd
- * number of words, so 16-byte accesses have no bank conflicts. Finally, the table of logarithms is loaded in place of
- * the tile.
+ * from both images and computes 8 results of each kind. Samples at equal distances from the centre have the same tap,
+ * so they are added before the multiplication. The sums have 32 bits; squares are split into high and low parts if
+ * their sum would not fit. In the horizontal pass, a thread computes 8 neighbouring samples of a row. The lanes of a
+ * warp process different rows, whose distance in shared memory is four times an odd number of words, so 16-byte
+ * accesses have no bank conflicts. Finally, the table of logarithms is loaded in place of the tile.
  */
 enum { VIF_RUN = 8, VIF_PLANE = VMAFGPU__VIF_TILE_HEIGHT * VMAFGPU__VIF_TILE_STRIDE };
 static_assert((4 * VIF_PLANE + VIF_PLANE / 2) * 4 == VMAFGPU__VIF_PLAIN_SHARED &&
@@ -1788,9 +1797,9 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *
  * Each warp processes a strip of 16 rows in steps of 16 columns. Warps do not synchronise with each other. In a step:
  * 1. The warp starts to copy the input of the next step: 32 rows of 16 columns of both images.
- * 2. Vertical pass: k is the row, n the column. Lane 4 * g + t of operand b holds four rows of one column, and two
- *    products compute the columns 2 * n and 2 * n + 1. As a result, the lane receives columns 4 * t .. 4 * t + 3 of
- *    rows g and g + 8.
+ * 2. Vertical pass: k is the row. One product computes the even columns 2 * n, another the odd columns 2 * n + 1. Each
+ *    register of operand b in lane 4 * g + t holds four rows of one column. The two products give the lane the results
+ *    in columns 4 * t .. 4 * t + 3 of rows g and g + 8.
  * 3. One digit of these four columns, packed into a word, is exactly what the lane has to supply as operand b of the
  *    horizontal product, where k is the column and n the row. No values are exchanged between lanes. The words are
  *    stored in shared memory.
@@ -1802,8 +1811,9 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *    execute different parts of the loop at the same time, so the whole loop must fit in the instruction cache (about
  *    32 KB).
  *
- * The steps of all rows and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about the
- * same time, whatever the size of the picture. A piece that continues in the next row is processed as two strips.
+ * The steps of all strips and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about
+ * the same time, regardless of the picture size. A piece that goes beyond the right end of the picture continues in the
+ * next 16 rows and is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
  * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
@@ -1812,12 +1822,12 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * matrices take this into account.
  */
 enum {
-    VIF_PASS = 3 * 512,          /* bytes of a pass: low digits, high digits, next scale; 16 bytes per lane */
+    VIF_PASS = 3 * 512,          /* bytes of the tap matrices of a pass: low digits, high digits, next scale */
     VIF_DIGIT = 256,             /* bytes of a digit of 8 rows by 32 columns: a pair of words per lane */
     VIF_HALF = 16 * VIF_DIGIT,   /* digits of 8 rows: 2 of each mean, 4 of each square */
     VIF_SQUARES = 4 * VIF_DIGIT, /* offset of the digits of the squares */
-    VIF_FEW = 24,                /* if a warp has fewer steps, they are one piece */
-    VIF_NEXT = 2 * VIF_HALF      /* digits of 8 rows of the next scale: 2 of each image */
+    VIF_FEW = 24,                /* if there are fewer steps per warp, each warp gets one piece */
+    VIF_NEXT = 2 * VIF_HALF      /* offset of the next scale: 2 digits of each image, 8 rows */
 };
 
 /* The parts of shared memory that a lane uses. */
@@ -1825,11 +1835,11 @@ struct VifWarp {
     const uint8_t *table; /* logarithms */
     const uint8_t *matrices;
     uint8_t *digits; /* the lane's pair of words of the first digit */
-    uint8_t *input;  /* of the warp: [step & 1][frame][row] */
+    uint8_t *input;  /* input of the warp: [step & 1][frame][row] */
 };
 
 template <int SOURCES> struct VifStrip {
-    const uint8_t *source[SOURCES]; /* where the lane starts to copy, if rows and columns are inside */
+    const uint8_t *source[SOURCES]; /* where the lane starts to copy if the input is inside the image */
     uint8_t *output;                /* where the lane starts to write the reference of the next scale */
     uint32_t pair;
     int32_t x, y;
@@ -1837,8 +1847,8 @@ template <int SOURCES> struct VifStrip {
     bool at_edge;     /* some results are outside the image or not needed */
 };
 
-/* Multiplies the four bytes of a by those of b; out[0] receives the low digits, out[1] the high digits. Two products
- * fit in one word. */
+/* Multiplies the four bytes of a by those of b; out[0] receives the low bytes of the products, out[1] the high bytes.
+ * Two 16-bit products are computed in one word. */
 GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
     const uint32_t a2 = permute_bytes(a, 0, 0x4442), b2 = permute_bytes(b, 0, 0x4442); /* byte 2, moved to byte 0 */
     const uint32_t a3 = permute_bytes(a, 0, 0x4434), b3 = permute_bytes(b, 0, 0x4434); /* byte 3, moved to byte 1 */
@@ -1849,8 +1859,8 @@ GPU_FN void multiply_bytes(uint32_t a, uint32_t b, uint32_t *out) {
 }
 
 /* Computes one register of operand b for the squares or products of a column: the digits of four products, for the four
- * rows k that one register holds. a, b: words of four rows, with two columns of 16 bits each. a_bytes, b_bytes: four
- * rows of the column, with 8 bits each. */
+ * rows k that one register holds. a and b hold one word per row, with two columns of 16 bits each. a_bytes and b_bytes
+ * hold the four rows of the column as bytes; they are used instead of a and b if BYTES is 1. */
 template <int BYTES, int DIGITS>
 GPU_FN void vif_product_digits(const uint32_t (&a)[4], const uint32_t (&b)[4], uint32_t a_bytes, uint32_t b_bytes,
                                int column, uint32_t (&out)[DIGITS]) {
@@ -1879,10 +1889,10 @@ struct VifPiece {
     uint32_t at, end;
 };
 
-/* Returns the piece with this number. If there are few steps, each warp gets one piece. Otherwise the pieces are
- * assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining steps. So
- * pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number is beyond
- * the end of the sequence, the piece is empty. */
+/* Returns piece `number` of a sequence of `line` steps. If there are few steps, each warp gets one piece. Otherwise the
+ * pieces are assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining
+ * steps. So pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number
+ * is beyond the end of the sequence, the piece is empty. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -1932,7 +1942,7 @@ GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
 
 #ifdef GPU_MATRIX
 
-/* One scale with samples of BYTES bytes, whose squares have DIGITS bytes. */
+/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     enum {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
@@ -1954,9 +1964,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
      * branch, the compiler interleaves the statistics with the vertical pass, which is faster if there are few
      * warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the distance between both images is fixed */
+    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the images are at a fixed distance */
 
-    /* Copies samples at and beyond the borders of the image. */
+    /* Copies the input of a step that reaches beyond the image; samples are reflected at the borders. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
         const int32_t width = launch.width;
         const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
@@ -2005,7 +2015,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Computes sums of two digits of taps times N digits of data, with weights 256^0 .. 256^N. */
+    /* Multiplies both digits of the taps by N digits of the data. sum[j] receives the sum of the products of weight
+     * 256^j. */
     template <int N>
     GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
                          const uint32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
@@ -2028,8 +2039,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Writes the digits of four columns. They are elements i and i + 1 of v[0] and v[1], which are two products that
-     * yield two of the columns each. */
+    /* Writes the digits of four columns of a row: elements i and i + 1 of v[0] are columns 4 * t and 4 * t + 2, those
+     * of v[1] are columns 4 * t + 1 and 4 * t + 3. */
     template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
         uint32_t digit[N];
         transpose_bytes<N>(v[0][i], v[1][i], v[0][i + 1], v[1][i + 1], digit);
@@ -2039,10 +2050,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     /* A lane supplies rows 4 * t .. 4 * t + 3 and 4 * t + 16 .. 4 * t + 19 of columns 2 * g and 2 * g + 1 to the
-     * vertical pass. It receives rows g and g + 8 (elements 0, 1 and 2, 3) of columns 4 * t + column and 4 * t + column
-     * + 2. */
+     * vertical pass. From product `column`, it receives columns 4 * t + column and 4 * t + column + 2, in rows g
+     * (elements 0 and 1) and g + 8 (elements 2 and 3). */
     struct Samples {
-        uint32_t row[2][2][4]; /* [frame][half of k]: words of two columns */
+        uint32_t row[2][2][4]; /* [frame][half of k][row]: a word holds two columns */
     };
     struct Bytes {
         uint32_t digit[2][2][BYTES][2]; /* [frame][column][digit][half of k]: four rows each */
@@ -2071,7 +2082,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Rounding terms of the means and squares, in four registers each, as a product requires. Terms that are not
+    /* Rounding terms of the means and squares, in four registers each, as a matrix product requires. Terms that are not
      * constant are loaded from shared memory, because otherwise the compiler would copy one register four times for
      * each product. */
     struct Rounding {
@@ -2103,8 +2114,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                                    : (uint32_t)sum[BYTES][i] + (weigh(sum[0][i], sum[1][i], 0) >> 16);
     }
 
-    /* Computes one column of the next scale: high digits of the taps yield elements 0 and 1; low digits yield elements
-     * 2 and 3 of the same rows. */
+    /* Computes one column of the next scale. In each product, elements 0 and 1 come from the high digits of the taps,
+     * elements 2 and 3 from the low digits; elements i and i + 2 belong to the same result. */
     GPU_FN void next_column(const vmafgpu__vif_launch &launch, const uint32_t (&next)[4],
                             const uint32_t (&bytes)[BYTES][2], uint32_t (&shrunk)[2]) {
         const uint32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : (uint32_t)launch.mean_half;
@@ -2152,7 +2163,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Runs the vertical pass of a step and stores its digits in shared memory. */
+    /* Runs the vertical pass of a step and stores the digits of the results in shared memory. */
     GPU_FN void vertical(const vmafgpu__vif_launch &launch, const VifWarp &warp, int32_t step, uint32_t *illegal) {
         uint8_t *const out = warp.digits + ((step & 1) ^ (lane_index() % 4 / 2)) * 4;
         uint32_t low[4], high[4], next[4];
@@ -2195,7 +2206,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Computes the samples of the next scale in column g, rows 2 * t and 2 * t + 1, of both images. */
+    /* Computes two samples of the next scale of each image: column g of the 8 columns that a step yields, and rows
+     * 2 * t and 2 * t + 1 of the strip. */
     GPU_FN void shrink(const VifWarp &warp, int32_t step, uint32_t (&sample)[2][2]) {
         uint32_t next[4];
         load_shared(next, warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS + 1024);
@@ -2234,8 +2246,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* [s1, s2, s12] of columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half. The index
-     * of an element is 4 * half + 2 * column + row. */
+    /* [s1, s2, s12] in columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half of the
+     * strip. The index of an element is 4 * half + 2 * column + row. */
     typedef int32_t Variances[3][8];
 
     GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
@@ -2336,7 +2348,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Processes half of the samples at a time. This needs less code, but more time. Overwrites the variances. */
+    /* Adds the statistics of the samples in two halves, which takes less code but more time than doing it at once.
+     * Overwrites the variances. */
     template <bool DOUBLES>
     GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance, VifSums *sums) {
 #pragma unroll 1
@@ -2422,25 +2435,26 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
 
 /* ---- matrix form with 16 x 16 products ----
  *
- * This form computes the same products as the other matrix form, but each lane holds more of the results. Both operands
- * are distributed in the same way: lane 16 * g + i holds row or column i. In the vertical pass, the samples are the
- * left operand and the taps are the right operand, so a row of the product is a column of the picture. Lane 16 * g + i
- * receives RESULTS adjacent columns of row i. The digits of these results are half of the words that the lane has to
- * supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16 columns, and
- * k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged between lanes,
- * and shared memory holds only tables.
+ * This form computes the same products as the other matrix form, but each lane holds more of the results. Lane 16 * g +
+ * i holds words of row i of the left operand and of column i of the right operand. In the vertical pass, the samples
+ * are the left operand and the taps are the right operand, so a row of the product is a column of the picture. The same
+ * lane receives RESULTS adjacent columns of picture row i. The digits of these results are half of the words that the
+ * lane has to supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16
+ * columns, and k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged
+ * between lanes, and shared memory holds only tables.
  *
- * If bytes are signed, 128 is subtracted from the samples, and 128 times the sum of the taps, which is constant, is
- * added to the sums. Taps have signed digits. If a tap is too large for two signed digits, the rest of its high digit
- * is multiplied separately.
+ * If the products take signed bytes, 128 is subtracted from every byte of the data. To make up for this, 128 times the
+ * sum of the taps, a constant, is added to the sums. The digits of the taps are then signed too; if a tap is too large
+ * for two signed digits, the rest of its high digit is multiplied separately.
  *
- * In the image of the next scale, rows 0..7 of the results belong to the reference, rows 8..15 to the distorted image.
- * In the horizontal pass, a lane receives high and low digits of the same results. */
+ * The vertical pass for the next scale produces 16 rows: rows 0..7 belong to the reference, rows 8..15 to the distorted
+ * image. In its horizontal pass, the products of the high and of the low digits of the taps for the same results end up
+ * in the same lane. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
         RESULTS = 256 / LANES,
-        WORDS = 128 / LANES,     /* per lane: results of a product, words of an operand */
-        BLOCK_WORDS = WORDS / 2, /* words of 16 columns or rows */
+        WORDS = 128 / LANES,     /* words of an operand per lane */
+        BLOCK_WORDS = WORDS / 2, /* words that hold 16 columns or rows */
         FLIP = MATRIX_IS_SIGNED ? 0x80 : 0
     };
     static constexpr bool HAS_NEXT = SCALE < 3;
@@ -2459,12 +2473,12 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         int32_t x, y;
         int32_t right, below;       /* number of columns and rows that are summed */
         bool rows_inside;           /* all rows that are read are inside the image */
-        const uint8_t *source[2];   /* the row with the lowest address, at x; a base that all lanes share */
-        int32_t pitch[2], above[2]; /* above: offset of the first row, so that offsets fit in a word */
+        const uint8_t *source[2];   /* the row with the lowest address, at column x; equal in all lanes */
+        int32_t pitch[2], above[2]; /* above: offset of the first row from source, never negative */
     };
-    /* The samples that a lane reads for 16 columns: one column, RESULTS rows of each half of k. */
+    /* The samples that a lane reads in a step of 16 columns: RESULTS rows of each half of k, in one column. */
     struct Samples {
-        uint32_t row[2][WORDS][4]; /* [frame] */
+        uint32_t row[2][WORDS][4]; /* [frame][word][row of the word] */
     };
     /* Digits of 16 columns. */
     struct Digits {
@@ -2518,7 +2532,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return strip;
     }
 
-    /* Loads the samples of block n at and beyond the borders of the image. */
+    /* Loads the samples of a block n that reaches beyond the image; samples are reflected at the borders. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
@@ -2533,10 +2547,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 samples->row[f][k / 4][k % 4] = load_sample<BYTES>(data + row * image.pitch + column, 0);
             }
         }
-        in_order(); /* otherwise the compiler merges the loads of both functions and keeps addresses in registers */
+        in_order(); /* keeps these loads from being merged with those of take(), which would need more registers */
     }
 
-    /* Loads the samples of block n. The results of the block are 8 columns to the right of the samples. */
+    /* Loads the samples of block n (16 columns). They start 8 columns to the left of column 16 * n of the strip. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -2560,8 +2574,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Sets the initial values of sums of N digits, with weights 256^0 .. 256^N: the rounding term and the constant for
-     * signed bytes. */
+    /* Sets the initial values of the sums of N digits (sum[j] has the weight 256^j): the rounding term, and the
+     * constant that makes up for signed bytes. */
     template <int N> GPU_FN void start(int32_t rounding, MatrixSums (&sum)[N + 1]) {
         constexpr uint32_t bias = !MATRIX_IS_SIGNED ? 0 : N == 1 ? 0x8000 : 0x80808080u >> (4 - N) * 8;
 #pragma unroll
@@ -2569,8 +2583,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
             sum[j] = matrix_sums(j == 0 ? rounding : j == (N < 2 ? N : 2) ? (int32_t)bias : 0);
     }
 
-    /* vertical() and horizontal() add taps times N digits of data. horizontal() receives the words of the previous and
-     * of the current 16 columns, which join() combines into one operand. */
+    /* vertical() and horizontal() multiply the taps by N digits of data and add the products to the sums. horizontal()
+     * receives the words of the previous and of the current 16 columns, which join() combines into one operand. */
     template <int N>
     GPU_FN void vertical(const Taps &taps, bool has_rest, const uint32_t (&digit)[N][WORDS], MatrixSums (&sum)[N + 1]) {
 #pragma unroll
@@ -2613,7 +2627,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes rounded means of columns. */
+    /* Combines the sums of the vertical pass into rounded means. */
     GPU_FN void means_of(const vmafgpu__vif_launch &launch, const MatrixSums (&sum)[BYTES + 1],
                          uint32_t (&mean)[RESULTS]) {
 #pragma unroll
@@ -2654,7 +2668,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes [s1, s2, s12] of the 16 columns before a block. Afterwards `digits` contains the digits of the block. */
+    /* Computes [s1, s2, s12] of the 16 columns that a block completes. `digits` contains the digits of the previous
+     * block before the call, and those of this block after it. */
     GPU_FN void filter(const vmafgpu__vif_launch &launch, const Warp &warp, const Samples &samples,
                        const uint32_t (&bytes)[2][BYTES][WORDS], Digits &digits, Variances &variance) {
         const int32_t half = SCALE ? 32768 : BYTES == 1 ? 128 : launch.mean_half;
@@ -2700,7 +2715,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         }
     }
 
-    /* Computes the samples of the next scale from the 16 columns before block n. */
+    /* Computes the samples of the next scale for the 16 columns that block n completes. */
     GPU_FN void shrink(const vmafgpu__vif_launch &launch, const Warp &warp, const Strip &strip,
                        const uint32_t (&bytes)[2][BYTES][WORDS], int32_t n, Digits &digits) {
         constexpr uint32_t bias = MATRIX_IS_SIGNED ? 0x8080 : 0;
@@ -2736,7 +2751,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
 #pragma unroll
         for (int i = 0; i < RESULTS / 2; i++)
             v[i] =
-                again((uint32_t)part[1][i] + bias + /* keeps the products out of the branch in write() */
+                again((uint32_t)part[1][i] + bias + /* so that the products are not moved into the branch in write() */
                       (uint32_t)(((int32_t)weigh(part[0][i + RESULTS / 2], part[0][i] + part[1][i + RESULTS / 2], 0) +
                                   32768) >>
                                  16));
@@ -2783,7 +2798,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
                 shrink(launch, warp, strip, bytes, step, digits);
             if (!launch.images_only)
                 filter(launch, warp, samples, bytes, digits, variance);
-            take(launch, strip, step + 1, &samples); /* completes while the statistics are computed */
+            take(launch, strip, step + 1, &samples); /* these loads complete while the statistics are computed */
             if (launch.images_only)
                 continue;
             const int32_t column = 16 * (step - 1);
@@ -2837,11 +2852,11 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
 /* ================================================================================================
  * >>adm                                          wavelet, decoupling, contrast masking
  * ================================================================================================
- * One kernel per scale computes everything from its input (luma, or the low-pass band of the previous scale) to the
- * sums of each row. Each warp has its own tile and is independent of other warps. Each lane processes one row of the
- * bands, and the warp walks along the columns. So the sums of a row stay in the registers of one lane. For the
- * horizontal filters and the 3x3 neighbourhood, other columns are in registers that previous steps have filled, and
- * neighbouring rows need one shuffle. The first and last rows of a tile only serve as neighbours.
+ * One kernel per scale does all the work, from the input (luma, or the low-pass band of the previous scale) to the sums
+ * of each row. Each warp has its own tile and is independent of other warps. Each lane processes one row of the bands,
+ * and the warp walks along the columns, so the sums of a row stay in the registers of one lane. The horizontal filters
+ * and the 3x3 neighbourhood need earlier columns, which the lane keeps in registers, and the rows above and below,
+ * which it gets by one shuffle each. The first and last rows of a tile serve only as neighbours.
  *
  *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
  *                   so the words that the lanes read together (one per row) are in different banks. Low-pass samples
@@ -2849,49 +2864,51 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
  *                   band columns that are complete: coefficients, the signals of the pixel and its contributions to
  *                   thresholds (an AdmPixel), and with these the masked cubes of the previous column.
- *   tiles           come first if they overlap the region of the sums; all others compute only the low-pass band
- *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds, adds up and clears these.
+ *   tiles           that overlap the region of the sums come first; all others compute only the low-pass band
+ *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds and adds up the row sums.
  *
- * There are two ways to compute a pixel. The GENERAL form calls the functions of >>arithmetic and supports any option.
- * The FAST form computes the same numbers in fewer and cheaper operations. The host decides when the fast form is valid
- * (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are out of line.
+ * There are two ways to compute a pixel. The GENERAL form calls functions of the section >>arithmetic of vmafgpu.h and
+ * supports any option. The FAST form computes the same numbers in fewer and cheaper operations. The host decides when
+ * the fast form is valid (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are
+ * out of line.
  */
 
-/* Contributions of one pixel to the numerator ([0], from the restored part of the reference) and to the impairment
- * ([1], from the part that was added). The threshold for each part is computed from `side` and `centre` of the other
- * part. Sums are modulo 2^32. */
+/* Contributions of one pixel to the numerator ([0], from the restored signal) and to the impairment ([1], from the
+ * additive impairment, which is the rest of the distorted signal). The threshold that masks one of the two is computed
+ * from `side` and `centre` of the other one. Sums are modulo 2^32. */
 struct AdmPixel {
     uint32_t side[2], centre[2];
     uint32_t signal[2][VMAFGPU__BANDS];
 };
 
-/* One input column after the vertical filters: reference and distorted. */
+/* One input column after the vertical filters; [0] is the reference, [1] the distorted frame. */
 struct AdmColumn {
     int32_t low[2], high[2];
 };
 
-/* Parameters of a kernel: scale, bytes per input sample, band columns of a tile, form. */
+/* Parameters of a kernel: scale, bytes per input sample, number of band columns per tile, and form. */
 template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     static constexpr int SCALE = SCALE_, BYTES = BYTES_, WIDTH = WIDTH_;
     static constexpr bool FAST = FAST_;
-    static constexpr bool DIVIDED = false; /* true: a warp processes several tiles */
+    static constexpr bool DIVIDED = false; /* if true, a warp processes several tiles */
     static constexpr bool MAKES_LOW = SCALE + 1 < VMAFGPU__SCALES;
     static constexpr int WORD_COLUMNS = 4 / BYTES; /* input columns in a word */
     static constexpr int COLUMNS = 2 * WIDTH + 8;  /* input columns of a tile, starting at 2 * x - 4 */
     static constexpr int WORDS = COLUMNS / WORD_COLUMNS;
     static constexpr int PER_STEP = BYTES == 1 ? 2 : 1, STEPS = (WIDTH + 4) / PER_STEP; /* band columns per step */
-    /* If PAIRS is true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3,
-     * other instructions would take the place of these moves. */
+    /* If true, an iteration runs two steps, which saves register moves between the steps. At scales 1 to 3, this gains
+     * nothing. */
     static constexpr bool PAIRS = SCALE == 0 && BYTES == 2;
-    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* of a row in shared memory, in words */
+    static constexpr int STRIDE = VMAFGPU__ADM_STRIDE(WIDTH, WORD_COLUMNS); /* words of a row in shared memory */
     static constexpr int ROWS = 2 * LANES + 2, ODD = (LANES + 1) * STRIDE, PLANE = ROWS * STRIDE;
     static constexpr int TILE_WORDS = 2 * PLANE;
     static_assert(TILE_WORDS == VMAFGPU__ADM_TILE_WORDS(WIDTH, WORD_COLUMNS, LANES), "shared memory");
     static constexpr int LOW_BYTES = SCALE ? 4 : 2;
-    /* Unshifted 64-bit sums can hold the cubes of twelve columns: z * x is below 1.4e18 at scale 0 (|product| is below
-     * 22931 * 49417) and at most 2^60 at later scales. In the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at
-     * scale 1). Two adjacent coefficients share two columns, in which their taps have opposite signs. They cannot
-     * both reach the bound: one is at least a tenth below it. */
+    /* Whether the 64-bit sums of unshifted cubes must be flushed before the end of the tile. They can hold twelve
+     * columns: z * x is below 1.4e18 at scale 0 (|product| is below 22931 * 49417) and at most 2^60 at later scales. In
+     * the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1). Adjacent coefficients cannot both reach
+     * this bound, because they share two input columns, in which their taps have opposite signs: one is at least a
+     * tenth below it. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2904,16 +2921,17 @@ GPU_FN int32_t adm_lesser(int32_t a, int32_t b) {
 
 /* ---- the wavelet ---- */
 
-enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* vmafgpu__dwt_low, as literals */
+enum { ADM_LOW_0 = 15826, ADM_LOW_1 = 27411, ADM_LOW_2 = 7345, ADM_LOW_3 = -4240 }; /* the values of vmafgpu__dwt_low */
 
-/* Return the sum modulo 2^32, which is the sum itself if it fits in 32 bits. */
+/* Return the result of the low (high) filter for four samples, plus `add`, modulo 2^32. */
 GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_0 * a + (uint32_t)ADM_LOW_1 * b + (uint32_t)ADM_LOW_2 * c + (uint32_t)ADM_LOW_3 * d + add;
 }
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* Return 64-bit sums. They compile to chains of widening multiply-adds, which are as cheap as 32-bit multiply-adds. */
+/* Return the same sums with 64 bits. They compile to chains of widening multiply-adds, which are as cheap as 32-bit
+ * multiply-adds. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -2923,19 +2941,19 @@ GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t ad
            ((int64_t)-ADM_LOW_2 * b + ((int64_t)ADM_LOW_1 * c + ((int64_t)-ADM_LOW_0 * d + add)));
 }
 
-/* To the horizontal sums of scale 0, 2^15 must be added for rounding, and 2^31 to make the sums unsigned. At no cost,
- * ADM_ODD_COLUMN is added to the odd columns (the first and the third) instead: in both filters, the taps of these
- * columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
+/* The horizontal sums of scale 0 need two addends: 2^15 for rounding, and 2^31 to make the sums unsigned. To save these
+ * additions, ADM_ODD_COLUMN is added to the odd columns (the first and the third of each four) in the vertical pass: in
+ * both filters, the taps of these columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
 #define ADM_ODD_COLUMN 0xa2158000u
 static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
 
-/* Returns a coefficient of scale 0 from its shifted sum. */
+/* Returns a coefficient of scale 0. `sum` is its horizontal sum, to which 2^31 + 2^15 has been added. */
 GPU_FN int32_t adm_value(uint32_t sum) {
     return (int32_t)(sum ^ 0x80000000u) >> 16;
 }
 
-/* Return the low and the high band of four columns: coefficients, or shifted sums at scale 0. */
+/* Return the low (high) band of four columns: a coefficient or, at scale 0, a sum for adm_value(). */
 template <int SCALE> GPU_FN uint32_t adm_horizontal_low(int32_t a, int32_t b, int32_t c, int32_t d, int64_t half) {
     if (SCALE == 0)
         return adm_low32((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0);
@@ -2950,8 +2968,8 @@ template <int SCALE> GPU_FN uint32_t adm_horizontal_high(int32_t a, int32_t b, i
 }
 
 /* Applies the vertical filters to one column of samples, given as four rows of each frame. At scale 0, mid grey is
- * subtracted from the samples. This changes only the low band, because the low taps sum to 46342, and the high taps sum
- * to 0. The high band is computed only if HIGH is true. */
+ * subtracted from the samples. This changes only the low band, because the low taps sum to 46342 and the high taps to
+ * 0. The high band is computed only if HIGH is true. */
 template <int SCALE, bool HIGH, bool ODD>
 GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sample)[2][4], AdmColumn &out) {
     const int bit_depth = launch.batch.bit_depth;
@@ -3026,18 +3044,19 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
 }
 
 /* ---- a pixel of scale 0 in floats ----
- * Up to a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here is an integer below
- * 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
- *   - restored: for |o| <= 16553 the reciprocal, quotient and rounding of the definition yield min(|o|, |t|). This has
- *     been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result is
- *     also limited to |t|;
- *   - weighted, c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur below the
- *     limit;
- *   - 4369 = 4096 + 273: side = c + round(273 c / 4096), mid = 2 c + round(546 c / 4096). Ties round up, so the factor
- *     is the next float above the quotient. This has been verified for all c < 15360;
- *   - |product|: the integer F * y from the bits of the float y + 2^23, modulo 2^32;
- *   - angle: each side of the comparison has an error of less than 2^-20. If the sides differ by less than 2^-18, the
- *     general function decides. */
+ * If the coefficients are below a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here
+ * is an integer below 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
+ *   - restored value: for |o| <= 16553, the reciprocal, quotient and rounding of the definition yield min(|o|, |t|).
+ *     This has been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result
+ *     is also limited to |t|;
+ *   - weighted value c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur
+ *     below the limit;
+ *   - `side` and `mid`: the factor 4369 / 4096 is split into 1 + 273 / 4096. So side = c + round(273 c / 4096), and
+ *     mid = 2 c + round(546 c / 4096). Ties round up, so the constants in the code are the next floats above the
+ *     quotients. This has been verified for all c < 15360;
+ *   - signal: the product of the integer factor and y, modulo 2^32, is computed from the bits of the float y + 2^23;
+ *   - angle: each side of the comparison has a relative error of less than 2^-20. If the sides differ by less than
+ *     2^-18 of their size, the general function decides. */
 GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, uint32_t o_h, uint32_t o_v,
                                 uint32_t o_d, uint32_t t_h, uint32_t t_v, uint32_t t_d) {
     const uint32_t factor[2] = { factor_hv, factor_d };
@@ -3049,8 +3068,9 @@ GPU_FAR AdmPixel adm_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double ga
 #define ADM_TWO_23      8388608.0f
 #define ADM_TWO_23_BITS 0x4b000000u
 
-/* Returns a coefficient from its shifted sum. The upper half of the sum becomes the fraction of a float; `upper` is
- * 2^23 + 2^15. `upper` comes from the launch, so that the compiler keeps it in a register. */
+/* Returns a coefficient of scale 0 as a float; `sum` is the same as in adm_value(). The upper half of the sum becomes
+ * the low bits of the fraction of a float. `upper` is 2^23 + 2^15, passed in the launch so that the compiler keeps it
+ * in a register. */
 GPU_FN float adm_upper_half(uint32_t sum, float upper) {
     return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
 }
@@ -3078,11 +3098,11 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of the bits of floats */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of float bits, read as integers */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
-        /* t times the sign of o: nothing is restored if this is negative. */
+        /* t times the sign of o. If this is negative, the restored value is 0. */
         const float towards = float_bits(bits_of(t[band]) ^ (bits_of(o[band]) & 0x80000000u));
         float value[2];
         value[0] = -smaller(-smaller(gain * magnitude(o[band]), towards), 0.0f);
@@ -3106,8 +3126,8 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
 /* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
 
-/* Returns floor(2^30 / q) for 512 <= q <= 32768. Because the reciprocal is accurate to a few ulp, the float estimate
- * rounds to the result or to the result plus one. */
+/* Returns floor(2^30 / q) for 512 <= q <= 32768. Because the reciprocal is accurate to a few ulp, the estimate is the
+ * result or the result plus one; the sign of the remainder shows which. */
 GPU_FN uint32_t adm_reciprocal(uint32_t q) {
     const float f = float_bits(q | ADM_TWO_23_BITS) - ADM_TWO_23;
     const uint32_t estimate = bits_of(fused(reciprocal(f), 1073741824.0f, ADM_TWO_23)) - ADM_TWO_23_BITS;
@@ -3116,10 +3136,10 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
 }
 
 /* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
- * computation follows the definition, but with magnitudes. For negative values, the rounding constant is therefore
- * smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is at least
- * 16384. The quotient is limited to 32768, which is reached at v = 2 * u. So v is limited to 2 * u, which keeps the
- * product below 2^48. */
+ * computation follows vmafgpu__adm_restore(), but with magnitudes. For negative values, the rounding constant must
+ * therefore be smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is
+ * at least 16384. The quotient is limited to 32768, which v = 2 * u already reaches. So larger values of v are replaced
+ * by 2 * u, which keeps the product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3152,7 +3172,7 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
     const bool same_angle = adm_same_angle(o, t);
     AdmPixel out;
     /* (c * m - 2^31) >> 32 is the upper half of c * m + 2^31, minus 1. The three subtractions of 1, one per band, are
-     * combined here. In the centre, they cancel. */
+     * combined here. In `centre`, they cancel out. */
     out.side[0] = out.side[1] = (uint32_t)-VMAFGPU__BANDS;
     out.centre[0] = out.centre[1] = 0;
 #pragma unroll
@@ -3165,7 +3185,7 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
         restored = !same_angle ? restored : gained < v ? gained : v;
         if ((o[band] ^ t[band]) < 0)
             restored = 0;
-        /* Rounding of the quotient may make the restored value exceed |t|, so the difference may have either sign. */
+        /* The quotient is rounded, so the restored value may exceed |t|, and the difference may have either sign. */
         int32_t value[2];
         value[0] = ((int32_t)restored ^ negative) - negative;
         value[1] = t[band] - value[0];
@@ -3186,24 +3206,25 @@ GPU_FN AdmPixel adm_pixel_integers(const vmafgpu__adm_launch &launch, const int3
 
 /* ---- the sums of a lane's row ---- */
 
-/* Sums of numerator, impairment and denominator, modulo 2^64. With extreme options, the sums of artificial content can
+/* Sums of numerator, impairment and denominator, modulo 2^64. With extreme options and artificial content, the sums can
  * exceed 2^64. */
 template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
-/* Sums of the fast form. For n values, sum((v + half) >> s) = (sum(v) + n * half - sum((v + half) & mask)) >> s. The
- * bits that the shifts drop are summed in 32 bits, and the addition to the 64-bit sum is part of the multiplication. */
+/* Sums of the fast form, which shifts once per sum instead of once per value: for n values, sum((v + half) >> s) =
+ * (sum(v) + n * half - sum((v + half) & mask)) >> s. The dropped bits are summed in 32 bits, and each value is added to
+ * its 64-bit sum by the multiplication that computes it. */
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
-    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* not shifted yet */
+    uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* sums of values that are not shifted yet */
     /* Sums of the dropped bits, a word per band: the low half belongs to open[0], the high half to open[1]. Masks have
      * at most 12 bits, and there are at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
 
-/* adm_masked_cube() returns one masked cube of a pixel; adm_add_masked() adds all of them. The threshold of the added
- * part masks the restored part, and vice versa. */
+/* adm_masked_cube() returns one masked cube of a pixel; adm_add_masked() adds all of them. threshold[1], computed from
+ * the additive impairment, masks the restored signal, and threshold[0] masks the additive impairment. */
 template <class Kind>
 GPU_FN int64_t adm_masked_cube(const vmafgpu__adm_launch &launch, const AdmPixel &pixel, const uint32_t (&threshold)[2],
                                int i, int band) {
@@ -3240,7 +3261,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<Kind, true
     }
 }
 
-/* Adds the cubes of the coefficients of the reference, given as magnitudes. */
+/* Adds the cubes of the magnitudes of the reference coefficients. */
 template <class Kind>
 GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind, false> &sums,
                                 const uint32_t (&magnitude)[VMAFGPU__BANDS]) {
@@ -3266,7 +3287,7 @@ GPU_FN void adm_add_denominator(const vmafgpu__adm_launch &launch, AdmSums<Kind,
     }
 }
 
-/* Shifts the open sums of the last `columns` columns. */
+/* Shifts the open sums, which contain `columns` columns, and adds them to the final sums. */
 template <class Kind> GPU_FN void adm_flush(const vmafgpu__adm_launch &, AdmSums<Kind, false> &, uint32_t) {
 }
 template <class Kind>
@@ -3299,16 +3320,16 @@ GPU_FN void adm_flush(const vmafgpu__adm_launch &launch, AdmSums<Kind, true> &su
 
 template <class Kind> struct AdmWalk {
     uint32_t *tile;          /* shared memory of the warp */
-    int32_t x, end;          /* first band column of the tile; end of the columns that are summed */
-    uint32_t columns;        /* masked columns since the last flush */
-    AdmColumn before[3];     /* the first input columns of the next band column */
-    AdmPixel pixel;          /* of the previous band column; its masked cubes need the sides of the next one */
+    int32_t x, end;          /* first band column of the tile; end of the summed columns */
+    uint32_t columns;        /* columns added to the open sums since the last flush */
+    AdmColumn before[3];     /* the first three input columns of the next band column */
+    AdmPixel pixel;          /* the previous band column, which waits for its right neighbour */
     uint32_t side_before[2]; /* sides of the column before that one */
-    uint32_t packed[2];      /* scale 0: low-pass samples that wait for the other half of a word */
+    uint32_t packed[2];      /* scale 0: low-pass samples of the even column; the odd column completes the word */
     AdmSums<Kind, Kind::FAST> sums;
 };
 
-/* Stores the low-pass samples of a band column of the tile in place of words that have been read. */
+/* Stores the low-pass samples of a band column over input words that all lanes have read. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&low)[2]) {
     uint32_t *out = walk.tile + lane_index() * Kind::STRIDE;
@@ -3326,9 +3347,9 @@ GPU_FN void adm_keep_low(AdmWalk<Kind> &walk, int32_t column, const uint32_t (&l
     }
 }
 
-/* Adds the masked cubes of band column x, whose right neighbour is `next`. At the left and right edges of the band, the
- * border rule supplies the missing neighbour. The edges are inside the region of the sums only if the band has fewer
- * than 15 columns. */
+/* Adds the masked cubes of band column x, which is in walk.pixel; `next` is its right neighbour. At the left and right
+ * edges of the band, the border rule supplies the missing neighbour. The edges are inside the region of the sums only
+ * if the band has fewer than 15 columns. */
 template <class Kind, bool CHECKED>
 GPU_FN void adm_mask_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, int32_t x, const AdmPixel &next,
                             bool is_summed) {
@@ -3409,8 +3430,8 @@ GPU_FN void adm_column(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, i
         adm_sum_column<Kind, CHECKED>(launch, walk, walk.x + column, a, b, c, d);
 }
 
-/* Runs one step: computes the band columns whose last input is word k of each row (at scales 2 and 3, word pair k).
- * `row` is the first input row of the lane. */
+/* Runs one step: computes the band columns whose last input column is in word k of each row (at scales 2 and 3, in word
+ * pair k). `row` is the first input row of the lane, in shared memory. */
 template <class Kind, bool HEAVY, bool CHECKED>
 GPU_FN void adm_step(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row, int32_t k) {
     constexpr int offset[4] = { 0, Kind::ODD, Kind::STRIDE, Kind::ODD + Kind::STRIDE };
@@ -3472,8 +3493,8 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. In the interior, the fast form runs steps without checks. The band column before
- * the first one of such a step, walk.x + PER_STEP * k - 3, must be in the tile and in the region, and must not be the
+/* Runs all steps of a tile with sums. The fast form runs a step without checks under two conditions. The band column
+ * before the step, walk.x + PER_STEP * k - 3, must be in the tile and in the region of the sums, and must not be the
  * first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
@@ -3500,8 +3521,8 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 
 /* ---- the tile ---- */
 
-/* Copies a lane's words of the tile. `in` is the word in row 0 of the input, `row` the input row of the first copy.
- * INSIDE: all rows are inside the frame. */
+/* Copies a lane's words of the tile. `in` points to the lane's word in row 0 of the input; `row` is the input row of
+ * the first copy. INSIDE must be true only if all rows are inside the frame. */
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
@@ -3517,14 +3538,15 @@ GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch
             in += next;
             continue;
         }
-        /* The outermost rows of a tile may be too far outside for the border rule; no result depends on them. */
+        /* The outermost rows of a tile may be too far outside to be reflected into the frame; no result depends on
+         * them. */
         const int32_t source = adm_larger(vmafgpu__reflect_repeat(row + i * AT_ONCE, height), 0);
         copy_4(out + i * (AT_ONCE / 2 * Kind::STRIDE), in + (int64_t)source * pitch);
     }
 }
 
-/* Copies the input of the tile at band position (x, y) to shared memory. The border rule supplies rows beyond the
- * frame; adm_mirror_columns() supplies columns beyond it. */
+/* Copies the input of the tile at band position (x, y) to shared memory. Rows beyond the frame are reflected here,
+ * columns beyond it by adm_mirror_columns(). */
 template <class Kind>
 GPU_FN void adm_load_tile(uint32_t *tile, const unsigned char *plane, int32_t pitch, int32_t width, int32_t height,
                           int32_t x, int32_t y) {
@@ -3555,8 +3577,8 @@ template <> struct AdmSample<2> {
     using type = uint16_t;
 };
 
-/* Fills columns -1, width and width + 1 of a tile at the edge of the frame. By the border rule, they are copies of
- * columns 1, width - 1 and width - 2. */
+/* Fills columns -1, width and width + 1 of a tile at the edge of the frame with copies of columns 1, width - 1 and
+ * width - 2. */
 template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t width, int32_t x) {
     using Sample = typename AdmSample<Kind::BYTES>::type;
     const int32_t first_column = 2 * x - 4;
@@ -3571,7 +3593,7 @@ template <class Kind> GPU_FN void adm_mirror_columns(uint32_t *tile, int32_t wid
     }
 }
 
-/* Writes the low-pass band of the tile's own rows and columns. */
+/* Writes the low-pass band of the tile, without the first and last row, to global memory. */
 template <class Kind>
 GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *tile, unsigned char *scratch, int32_t x,
                           int32_t y) {
@@ -3600,8 +3622,8 @@ GPU_FN void adm_write_low(const vmafgpu__adm_launch &launch, const uint32_t *til
     }
 }
 
-/* Computes the position of a tile, in units of tiles. The inner rectangle comes first, then the tiles beside it, then
- * those above and below it. */
+/* Computes the column and the row of a tile in the grid of tiles. The inner rectangle comes first, then the tiles
+ * beside it, then those above and below it. */
 GPU_FN void adm_tile_position(const vmafgpu__adm_tiles &t, int32_t index, int32_t &column, int32_t &row) {
     const int32_t inner = t.inner_columns * t.inner_rows, outer_columns = t.columns - t.inner_columns;
     if (index < inner) {
@@ -3655,7 +3677,7 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
         warp_barrier();
     }
 
-    /* Lanes outside the band process the rows that the border rule gives them. */
+    /* A lane whose row is outside the band processes the row that replaces it according to the border rule. */
     const int32_t own_row = y - 1 + (int32_t)lane_index();
     const int32_t slot = vmafgpu__reflect_repeat(own_row, g.h) - (y - 1);
     const uint32_t *first_row = walk.tile + adm_lesser(adm_larger(slot, 0), LANES - 1) * Kind::STRIDE;
@@ -3681,8 +3703,8 @@ template <class Kind> GPU_FN void adm_tile(const vmafgpu__adm_launch &launch) {
 
 /* ---- rows ---- */
 
-/* Adds up one of the nine row sums of a scale. The x index of a block selects the sum; the y index selects the
- * scale. */
+/* Rounds and adds up the row sums of one of the nine sums of a scale. The x index of a block selects the sum, the y
+ * index the scale. */
 GPU_FN void adm_rows(const vmafgpu__adm_rows_launch &launch) {
     constexpr int AT_ONCE = 4;
     const uint32_t kind = block_x() / VMAFGPU__BANDS, band = block_x() % VMAFGPU__BANDS, scale = block_y();
@@ -3750,14 +3772,16 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
 /* ================================================================================================
  * >>cambi                                        banding: flat areas whose values differ only slightly
  * ================================================================================================
- * The section of this name in vmafgpu.h contains the definitions. `prepare` converts a picture to 10 bits, marks the
- * samples in flat areas, and creates scale 0. `shrink` creates the other scales. For each marked sample, `count`
- * determines how often values near its own occur in the window around it, which gives its c-value. The score is the
- * average of the N largest c-values, for a given N. If at most N c-values are above 0, their sum is used. Otherwise
- * `select` subtracts the smaller c-values from this sum. If the order of the additions matters, `order` adds in the
- * order of libvmaf instead. Kernels that are not needed exit immediately.
+ * The section of this name in vmafgpu.h contains the definitions. Kernel names are given without vmafgpu_cambi_ here.
+ * `prepare` converts a picture to 10 bits, marks the samples in flat areas, and creates scale 0. `shrink` creates the
+ * other scales. For each marked sample, `count` determines how often values near its own occur in the window around it,
+ * which gives its c-value. The score is the average of the N largest c-values, for a given N. `count` sums all
+ * c-values; if more than N of them are above 0, `select` subtracts the smaller ones from this sum. If the order of the
+ * additions affects the result, `order` adds the N largest again in the order of libvmaf. Kernels that are not needed
+ * exit immediately.
  *
- * Marked samples have the highest bit set. A pair of columns occupies 32 bits and is aligned to 32 bits.
+ * Marked samples have the highest bit set. Two samples of a row, in an even column and the odd column to its right,
+ * occupy an aligned 32-bit word.
  */
 enum { CAMBI_MARK = 0x8000, CAMBI_VALUE = 0x7fff };
 
@@ -3769,7 +3793,7 @@ GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
-/* Returns the plane to process, or NULL if the pair lacks the frame. */
+/* Returns the plane to process, or NULL if the pair is not to be processed. */
 GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
     return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
@@ -3785,7 +3809,7 @@ GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) {
 
 /* ---- prepare ---- */
 
-/* The binary digits of the sum of seven bits, for 32 sums at a time. */
+/* 32 sums of seven bits each: bits i of `one`, `two` and `four` are the binary digits of sum i. */
 struct CambiDigits {
     uint32_t one, two, four;
 };
@@ -3811,20 +3835,20 @@ template <int BYTES> struct CambiPrepare {
         FLAT_BYTES = WIDTH / 8 + 8,
         WORDS = WIDTH / 32,
         FLAT_AT = (ROWS + 1) * COLUMNS * 2 + 16,
-        DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES, /* in shared memory */
+        DIGITS_AT = FLAT_AT + FLAT_ROWS * FLAT_BYTES, /* byte offset in shared memory */
         MASK_AT = DIGITS_AT + FLAT_ROWS * WORDS * 12
     };
     static_assert(MASK_AT + HEIGHT * WORDS * 4 == VMAFGPU__CAMBI_PREPARE_SHARED, "shared memory");
     struct Tile {
         uint16_t *image;  /* [ROWS + 1][COLUMNS] and some padding */
-        uint8_t *flat;    /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; byte 4 is the tile's first */
-        uint32_t *digits; /* [FLAT_ROWS][WORDS][3] of the sums along rows */
+        uint8_t *flat;    /* [FLAT_ROWS][FLAT_BYTES], a bit per sample; the tile begins at byte 4 */
+        uint32_t *digits; /* [FLAT_ROWS][WORDS][3], of sums along rows */
         uint32_t *mask;   /* [HEIGHT][WORDS] */
         int32_t x, y;
     };
 
-    /* A thread processes eight columns and RUN rows. If averages are computed, it also reads the next row and the next
-     * column. */
+    /* A thread processes eight columns and RUN rows. If 2 x 2 samples are averaged (launch.softened), it also reads the
+     * next row and the next column. */
     enum { UNITS = COLUMNS / 8, RUN = 3, GROUPS = ROWS / RUN };
     static_assert(GROUPS * RUN == ROWS && GROUPS * UNITS <= VMAFGPU__CAMBI_PREPARE_THREADS, "threads share the tile");
 
@@ -3839,8 +3863,8 @@ template <int BYTES> struct CambiPrepare {
         return (low >> launch.down & CAMBI_VALUE) | (high >> launch.down & CAMBI_VALUE) << 16;
     }
 
-    /* Loads samples x..x + 7 of a row in pairs. If averages are computed, also loads the next sample into the low half
-     * of a fifth word. Outside the picture, its border is repeated. */
+    /* Loads samples x .. x + 7 of a row as four words of two samples. If samples are averaged, also loads the next
+     * sample into the low half of a fifth word. Outside the picture, its border samples are repeated. */
     GPU_FN void fetch(const vmafgpu__cambi_launch &launch, const uint8_t *row, int32_t x, uint32_t (&two)[5]) {
         two[4] = 0;
         if (!launch.source_column && x >= 0 && x + 9 <= launch.width) {
@@ -3883,8 +3907,8 @@ template <int BYTES> struct CambiPrepare {
         return image + row * pitch;
     }
 
-    /* Loads the samples of the tile and its surroundings. Because the border is repeated outside the picture, averages
-     * and comparisons are correct at the right and bottom edges, too. */
+    /* Loads the samples of the tile and its halo, and averages them if necessary. Outside the picture, its border
+     * samples are repeated, as the averages and comparisons at the right and bottom edges require. */
     GPU_FN void fill(const vmafgpu__cambi_launch &launch, const uint8_t *image, int64_t pitch, const Tile &tile) {
         const int32_t column = (int32_t)(thread_index() % UNITS) * 8, row = (int32_t)(thread_index() / UNITS) * RUN;
         const int32_t x = tile.x - MARGIN + column, y = tile.y - REACH + row;
@@ -3896,7 +3920,7 @@ template <int BYTES> struct CambiPrepare {
             fetch(launch, source_row(launch, image, pitch, y + k), x, two[k]);
         if (launch.softened) {
             fetch(launch, source_row(launch, image, pitch, y + RUN), x, two[RUN]);
-            /* The sums of four samples fit in the halves of a word. */
+            /* A sum of four samples of 10 bits fits in half a word. */
 #pragma unroll
             for (int k = 0; k <= RUN; k++)
 #pragma unroll
@@ -3967,7 +3991,7 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Returns a mask of the samples that have more than `threshold` flat samples among the 49 around them. */
+    /* Returns a mask of the samples that have more than `threshold` flat samples in the 7 x 7 window around them. */
     GPU_FN uint32_t mask_word(const uint32_t *digits, int threshold) {
         CambiDigits sum[3];
 #pragma unroll
@@ -4007,8 +4031,8 @@ template <int BYTES> struct CambiPrepare {
         }
     }
 
-    /* Computes scale 0: every sample or every second one, filtered. A thread computes pairs of samples, one pair below
-     * the other. */
+    /* Computes scale 0 from every sample or, if launch.halved, from every second sample of every second row. The filter
+     * takes the mode of three samples, first along rows, then along columns. A thread walks down a pair of columns. */
     GPU_FN void filter(const vmafgpu__cambi_launch &launch, const Tile &tile, unsigned char *out) {
         const vmafgpu__cambi_plane &plane = launch.scale[0];
         const uint32_t step = 1u << launch.halved, pairs = WIDTH / 2 >> launch.halved;
@@ -4095,11 +4119,13 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers and those
- * that the square depends on. */
+ * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers, and the
+ * samples around them on which the square depends. */
 
-/* Computes COUNT x COUNT samples of a scale, starting LOW samples before the block's own square, whose side is OWN. The
- * source is every STEP-th sample of `from`, which starts FROM_LOW samples before that square. */
+/* Computes COUNT x COUNT samples of a scale, starting LOW samples above and to the left of the block's own square of
+ * OWN x OWN samples. The source is every STEP-th sample of `from`, which starts FROM_LOW samples above and to the left
+ * of the block's square in the finer scale. `from` and `to` are in shared memory; `to` is NULL if no scale follows. The
+ * block's own square is also written to global memory. */
 template <int SCALE, int LOW, int COUNT, int STEP, int FROM_LOW, int OWN>
 GPU_FN void cambi_shrink_scale(const vmafgpu__cambi_launch &launch, const uint16_t *from, uint16_t *to,
                                unsigned char *out) {
@@ -4168,25 +4194,26 @@ GPU_KERNEL(vmafgpu_cambi_shrink, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SHRINK_TH
 /* ---- count ----
  *
  * A block processes a strip of columns in some rows of a scale. It visits the rows that contain samples to evaluate.
- * Shared memory holds histograms of the samples that the window covers in each column, with one byte per code. Columns
- * are grouped in pairs; each pair has one histogram of both columns and one of its first column. So a window consists
- * of several pairs and one more column: the first of a pair on its right, or the second of a pair on its left. The
- * histogram of a second column is the difference of the two histograms of its pair. A thread evaluates a sample of the
- * row and adds up the bytes around its code, four codes at a time. It also updates the histograms of a pair of columns.
- * Histograms cover few codes, starting from the lowest that the block evaluates. Most blocks have no other codes;
- * further codes are processed in the same way afterwards.
+ * For each column, shared memory holds a histogram of the rows that the window covers, with one byte per code (sample
+ * value). Columns are grouped in pairs; each pair has one histogram of both columns and one of its first column. A
+ * window has an odd number of columns. So it consists of several pairs and one more column, which is the first column
+ * of a pair at its right end, or the second column of a pair at its left end. The histogram of a second column is the
+ * difference between the two histograms of its pair. A thread evaluates a sample of the row and adds up the bytes
+ * around its code, four codes at a time. It also updates the histograms of a pair of columns. The histograms cover a
+ * short range of codes, starting from the lowest that the block evaluates. In most blocks, this range contains all
+ * codes to evaluate; otherwise the block starts again with the next range.
  */
 struct CambiStrip {
-    const uint8_t *samples; /* of the scale */
-    uint32_t *histogram;    /* of both of the thread's columns; that of the first column follows */
-    uint32_t cell;          /* words of each histogram */
+    const uint8_t *samples; /* samples of the scale */
+    uint32_t *histogram;    /* histogram of both of the thread's columns, followed by that of the first column */
+    uint32_t cell;          /* words per histogram */
     uint32_t height, pitch;
-    uint32_t pair_at, own_at; /* byte offsets in a row: of the thread's columns, and of its sample */
+    uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
     bool has_pair, has_own;   /* whether they are inside the picture */
-    uint32_t zero, counted;   /* word of the first code that is counted, and number of codes */
+    uint32_t zero, counted;   /* sample value of the first counted code; number of counted codes */
 };
 
-/* Returns the samples of the thread's columns, or unmarked samples outside the picture. */
+/* Returns the two samples of the thread's columns in row y; both are 0 (unmarked) outside the picture. */
 GPU_FN uint32_t cambi_pair(const CambiStrip &strip, int32_t y) {
     return strip.has_pair && (uint32_t)y < strip.height
                ? load((const uint32_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.pair_at)))
@@ -4197,7 +4224,7 @@ GPU_FN uint32_t cambi_own(const CambiStrip &strip, int32_t y) {
     return strip.has_own ? load((const uint16_t *)(strip.samples + ((uint32_t)y * strip.pitch + strip.own_at))) : 0u;
 }
 
-/* Adds `unit`, 1 or -1, to the count of one of the two samples. */
+/* Adds `unit`, which is 1 or -1, to the counts of one of the two samples in `two`: the first one if `second` is 0. */
 GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t second, uint32_t unit) {
     const uint32_t code = (two >> 16 * second & 65535) - strip.zero;
     if (code >= strip.counted)
@@ -4207,9 +4234,10 @@ GPU_FN void cambi_count_sample(const CambiStrip &strip, uint32_t two, uint32_t s
         shared_add(strip.histogram + strip.cell + code / 4, unit << 8 * (code % 4));
 }
 
-/* Returns the c-value of a sample, evaluated for four contrasts, as the bits of a float. `cells`: histograms of the
- * pair that contains the first column of the window. `odd`: 1 if that column is the second of the pair. `centre`: code
- * of the sample, counted from the first code that is evaluated. `weights`: weights of the contrasts, a byte each. */
+/* Returns the c-value of a sample, evaluated for four contrasts, as the bits of a float. `cells` points to the
+ * histograms of the pair that contains the first column of the window; `odd` is 1 if that column is the second of the
+ * pair. `centre` is the code of the sample, counted from the first code that is evaluated. `weights` contains the
+ * weights of the contrasts, a byte each. */
 template <int GROUP>
 GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                     uint32_t centre, uint32_t weights) {
@@ -4218,8 +4246,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
     const uint8_t *last = at + (uint32_t)launch.reach * STEP + (odd ? 0 : CELL);
     const uint32_t minus = 0u - odd;
     uint32_t all[3], high[3], low[3], rest[3] = {};
-    /* Both samples of a pair need the same column pairs in the middle of their windows, so the threads of the two
-     * samples read the same words. */
+    /* The windows of the two samples of a pair have the same column pairs in the middle, so their two threads read the
+     * same words of shared memory. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         all[i] = ((const uint32_t *)at)[i] - (((const uint32_t *)(at + CELL))[i] & minus) + ((const uint32_t *)last)[i];
@@ -4248,14 +4276,15 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Sums in halves of words. `high` holds the sums of the odd bytes. `low` holds the sums of the even bytes, which
-     * are the sums of whole words minus those of the odd bytes. */
+    /* Each half of a word now holds the sum of one code: in `high`, of the odd bytes; in `low`, of the even bytes. The
+     * latter are the sums of whole words minus those of the odd bytes. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* The counts of nearby codes, starting four below the sample: first at even distances, then at odd distances. */
+    /* The halves of even0 .. even2 are the counts of the codes at distances -4, -2, 0, 2 and 4 from that of the sample;
+     * the halves of odd0 and odd1 are those at -3, -1, 1 and 3. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4295,8 +4324,8 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` are the weights of the code, a byte
- * per contrast. */
+/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` points to the weights for the code
+ * of the sample, a byte per contrast. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -4321,12 +4350,13 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
 
 /* The pair of columns in which a thread searches for codes. The threads of a block search several rows at once. */
 struct CambiScan {
-    int32_t row, first_y, height; /* row where the thread begins; first row and number of rows of the block */
-    uint32_t at;                  /* byte offset of the samples in a row; all ones: outside */
+    int32_t row, first_y, height; /* first row of the thread; first row and number of rows of the block */
+    uint32_t at;                  /* byte offset of the samples in a row; all bits are set if outside */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
-/* Loads two samples in each of four rows, starting at `row`. Samples outside the picture are unmarked. */
+/* Loads the thread's two samples in four rows, CAMBI_AT_ONCE rows apart, starting at `row`. Samples outside the picture
+ * are unmarked. */
 GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t row, uint32_t (&two)[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -4337,8 +4367,8 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
     }
 }
 
-/* Updates the lowest and the highest code that the thread finds among the codes from `from` up to, but not including,
- * `centres`. The word `mark` represents code 0. */
+/* Updates the lowest and the highest code in from .. centres - 1 that the thread finds. A sample equal to `mark` has
+ * code 0. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4356,8 +4386,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* Returns a mask of the rows in which the thread finds one of `count` codes, starting at the word `first`. The highest
- * bit is the first row. */
+/* Returns a mask of the rows in which the thread finds a sample in first .. first + count - 1. The highest bit is the
+ * first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4388,7 +4418,7 @@ GPU_FN uint32_t cambi_least(uint32_t v, uint32_t *words) {
     return v;
 }
 
-/* Counts the samples of the thread's columns in the window of row y. */
+/* Adds the samples of the thread's columns in the window around row y to the histograms. */
 GPU_FN void cambi_count_window(const CambiStrip &strip, int32_t y, int32_t reach) {
 #pragma unroll 1
     for (int32_t row = y - reach; row <= y + reach; row += 4) {
@@ -4425,8 +4455,8 @@ GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next,
     }
 }
 
-/* Computes the c-values of a strip. GROUP: number of pairs of columns whose total count fits in a byte, or 0 for any
- * number of contrasts. */
+/* Computes the c-values of a strip. GROUP is the number of column pairs whose counts can be added without overflowing a
+ * byte (with four contrasts), or 0 for any number of contrasts. */
 template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch) {
     enum {
         WIDTH = VMAFGPU__CAMBI_COUNT_WIDTH,
@@ -4487,7 +4517,7 @@ template <int GROUP> GPU_FN void cambi_count(const vmafgpu__cambi_launch &launch
             rows[HEAD / 4 + n] = 0;
         block_barrier();
         const uint32_t found = warp_or(cambi_scan_rows(strip, scan, mark + low, looked_at));
-        if (lane_index() == 0) /* no two warps have a row in common */
+        if (lane_index() == 0) /* each bit is set by one warp only */
             shared_add(rows, found);
         block_barrier();
         uint32_t todo = rows[0];
@@ -4546,12 +4576,11 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
 /* ---- select ----
  *
  * C-values are floats from 0.5 to 2^15, so the difference between their bits and those of 0.5 has 27 bits. Each of
- * three passes finds nine bits of the value at the last rank that is summed. The last launch subtracts the smaller
- * values from the sum.
+ * three launches finds nine bits of the N-th largest value. A fourth launch subtracts the smaller values from the sum.
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* Sums of at least 2^29, which is 2^53 in units of 2^-24, are rounded in libvmaf. */
+/* libvmaf sums in double precision, which rounds sums of 2^29 or more. This limit is 2^53 in units of 2^-24. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -4561,13 +4590,13 @@ GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
     return (int64_t)((uint64_t)peek(at + 1) << 32 | low);
 }
 
-/* Whether a c-value was stored for the sample. */
+/* Returns whether `count` has stored a c-value for the sample `word`. */
 GPU_FN bool cambi_has_value(const vmafgpu__cambi_launch &launch, uint32_t word) {
     return word - CAMBI_MARK - (uint32_t)launch.base - (uint32_t)launch.low < (uint32_t)launch.centres;
 }
 
-/* Returns, in every lane, the bin in which the rank is reached, counting from the top. *rank becomes the rank within
- * that bin. */
+/* Returns, in every lane, the bin of the *rank-th largest value. *rank becomes the rank of the value within that
+ * bin. */
 GPU_FN uint32_t cambi_find_bin(const uint32_t *bins, uint32_t *rank) {
     enum { RUN = VMAFGPU__CAMBI_SELECT_BINS / LANES };
     const uint32_t top = VMAFGPU__CAMBI_SELECT_BINS - 1 - lane_index() * RUN;
@@ -4673,8 +4702,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
  *
  * libvmaf moves the largest c-values to the front with Hoare's selection algorithm, and adds them in double precision
  * in the resulting order. A block does the same. In a round of the selection, values from the left that are not larger
- * than the pivot are swapped with values from the right that are not smaller, until both sides meet. The values to swap
- * can be found beforehand, because no swap depends on another.
+ * than the pivot are swapped with values from the right that are not smaller, until both sides meet. No swap depends on
+ * another, so the threads of the block find the values to swap first and then swap them in parallel.
  */
 struct CambiOrder {
     enum {
@@ -4685,8 +4714,9 @@ struct CambiOrder {
         SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory contains the words and sums of warps, followed, at different times, by the distances of values that
-     * wait for a swap on the left and on the right, by values, or by two sums per thread. */
+    /* Shared memory begins with a word or a sum per warp. The rest holds, at different times, two lists of the
+     * distances of values that are to be swapped (left and right side), a copy of the values that remain for the last
+     * rounds, or two sums per thread. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
@@ -4759,18 +4789,18 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
     enum { CHUNK = CambiOrder::CHUNK };
     const uint16_t *lefts = CambiOrder::list(0), *rights = CambiOrder::list(1);
     const uint32_t pivot = peek(values + top);
-    int32_t i = *left, k = *right + 1; /* values between i and k have not been examined */
+    int32_t i = *left, k = *right + 1; /* values i .. k - 1 have not been examined */
     int32_t base[2] = { i, k - 1 }, last[2] = { i - 1, k };
     uint32_t first[2] = {}, end[2] = {};
     bool is_last = false;
     block_barrier();
     while (!is_last) {
-        const bool is_left = first[0] == end[0]; /* the side to search: it has no values left to swap */
+        const bool is_left = first[0] == end[0]; /* the side to search next; its list is used up */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k; /* all values have been examined; one side continues into the part of the other */
+        is_last = i == k; /* all values have been examined; one side continues in the part of the other */
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
-        if (is_last) /* otherwise the other side may have no values left, and its list may be full */
+        if (is_last) /* only then is it certain that the list of the other side has a next element */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
         const uint32_t found = cambi_find_misplaced(values, pivot, is_left ? i : k - 1, !is_left, (uint32_t)count);
         if (is_left) {
@@ -4785,7 +4815,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
-        if (is_last) { /* only pairs that have not passed each other */
+        if (is_last) { /* count only the pairs that have not passed each other */
             uint32_t number = 0;
             if (thread_index() == 0)
                 CambiOrder::head()[0] = 0;
@@ -4819,8 +4849,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side continues at the next value that it would swap, or at the last value that came from the other
-         * side. */
+        /* Each side ends at the next value that it would swap or, if that is farther, at the last value that it
+         * received from the other side. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -4835,7 +4865,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         *right = k;
 }
 
-/* Runs the remaining rounds with one thread on the values in `part`. */
+/* Runs the remaining rounds on the values in `part` (shared memory); called by one thread. */
 GPU_FN void cambi_order_small(uint32_t *part, int32_t right, int32_t top) {
     int32_t left = 0;
     while (left < right) {
@@ -4907,7 +4937,7 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
         sum += v;
         rest |= v & (unit - 1);
     }
-    /* This value is so low that other warps cannot make the sum positive, but the sum does not overflow if all warps
+    /* -2^58 is so low that other warps cannot make the sum positive, but not so low that the sum overflows if all warps
      * add it. */
     sum = any_lane(rest != 0) ? -((int64_t)1 << 58) : warp_sum(sum);
     if (lane_index() == 0)
@@ -4995,11 +5025,12 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 }
 
 /* ================================================================================================
- * >>speed                                        entropy of chroma planes and of changes of luma, in float
+ * >>speed                                        entropy of chroma planes and of luma changes, in float
  * ================================================================================================
- * Every sum is computed in the same order as on the CPU, so the running time is determined by long sequential sums.
- * Therefore each block does little work, and many blocks run in parallel. The y index of a block selects a plane (u of
- * the reference, u of the distorted frame, then v of both); the z index selects a pair.
+ * Sums are computed in the same order as on the CPU, so long sequential sums determine the running time. Therefore each
+ * block does little work, and many blocks run in parallel. Only covariances are summed in parallel; a covariance is
+ * recomputed in order if its rounding error could change the result. The y index of a block selects a plane (u of the
+ * reference, u of the distorted frame, then v of both); the z index selects a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -5018,9 +5049,9 @@ GPU_FN float load_float(const float *p) {
 struct SpeedPlane {
     const uint8_t *data;
     int64_t pitch;
-    const uint8_t *before; /* for changes between frames: the plane to subtract */
+    const uint8_t *before; /* the plane to subtract if changes between frames are computed */
     int64_t before_pitch;
-    bool is_even; /* words have even addresses */
+    bool is_even; /* 16-bit samples are aligned */
 };
 
 /* Returns the luma planes of a frame and of the frame before it. */
@@ -5053,7 +5084,8 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
-/* Returns a sample, scaled to 8 bits, or, if CHANGES is true, the change of a sample. */
+/* Returns a sample minus 128 or, if CHANGES is true, the change of a sample between two frames, both in units of 8-bit
+ * samples. */
 template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     if constexpr (CHANGES) {
@@ -5074,12 +5106,12 @@ GPU_FN float speed_weight(uint64_t source) {
     return float_bits((uint32_t)(source >> 32));
 }
 
-/* Applies the taps to a column around row y, after a prescale that computes each sample from 2 x 2 samples. */
+/* Returns the same as speed_column() for a prescale that computes each sample from 2 x 2 samples. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* scalar registers are scarce */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* scalar registers limit this */
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -5098,7 +5130,7 @@ GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, cons
     return sum;
 }
 
-/* Returns a sample, after the prescale if there is one. */
+/* Returns a sample of the prescaled plane. */
 template <bool CHANGES>
 GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     [[maybe_unused]] constexpr int32_t AT_ONCE = CHANGES ? 1 : 2;
@@ -5117,7 +5149,8 @@ GPU_FN float speed_resample(const vmafgpu__speed_low_launch &launch, const Speed
     return launch.has_weights ? quotient(value, weights) : value;
 }
 
-/* Applies the taps to a column around row y. */
+/* Returns the weighted sum of the samples of column x around row y. If SCALED is true, x and y are in the prescaled
+ * plane. */
 template <bool SCALED, bool CHANGES>
 GPU_FN float speed_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     const int32_t reach = launch.reach;
@@ -5162,12 +5195,13 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 }
 
 /* Computes low-resolution columns from whole chunks in the usual case: 9 taps and no prescale. Each column uses the end
- * of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, as the CPU does. */
+ * of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, in which bits are
+ * set that must be 0, as the CPU does. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; scalar registers are scarce */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; scalar registers limit this */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -5188,7 +5222,7 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk; otherwise, the first five */
+        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk, otherwise the first five */
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5233,8 +5267,9 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
         atomic_or(&launch.illegal[block_z()], block_y() & 1 ? 8u : 4u);
 }
 
-/* Computes some columns of a row of a low-resolution plane; the x index of the block selects them. STEP is 0 after a
- * prescale. If CHANGES is true, the samples are changes between frames. */
+/* Computes some columns of a row of a low-resolution plane; the x index of the block selects both. STEP is the distance
+ * between two samples in bytes, or 0 if the plane is prescaled. If CHANGES is true, the samples are changes between
+ * frames. */
 template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__speed_low_launch &launch) {
     const SpeedPlane plane = CHANGES ? speed_changing_plane(launch) : speed_plane(launch);
     if (!plane.data || !launch.chroma[block_z()].plane[1][0])
@@ -5268,9 +5303,9 @@ template <int STEP, bool CHANGES = false> GPU_FN void speed_low(const vmafgpu__s
     }
 }
 
-/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale have separate
- * kernels. In a common kernel, nvcc would hoist the loads of the prescale tables above the condition, so that they
- * would run even if there are no tables. */
+/* The number in a kernel name is the distance between two samples in bytes. Launches with a prescale need separate
+ * kernels: in a common kernel, nvcc would hoist the loads of the prescale tables above the condition, so that they
+ * would be executed even if there are no tables. */
 GPU_KERNEL(vmafgpu_speed_low_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED_LOW_THREADS, 4) {
     speed_low<0>(launch);
 }
@@ -5338,7 +5373,7 @@ GPU_KERNEL(vmafgpu_speed_check_scaled, vmafgpu__speed_low_launch, VMAFGPU__SPEED
     speed_check<true>(launch);
 }
 
-/* ---- functions of the other kernels ---- */
+/* ---- functions that the other kernels share ---- */
 
 GPU_FN bool speed_is_skipped(const vmafgpu__speed_launch &launch) {
     return !(launch.pairs >> block_z() & 1);
@@ -5354,12 +5389,13 @@ GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
 
-/* Returns the address of place p of the block at `start`. */
+/* Returns the address of place p of the block at `start`. The places of a block are its samples, numbered row by
+ * row. */
 GPU_FN const float *speed_place(const vmafgpu__speed_launch &launch, const float *start, int32_t p) {
     return start + p / VMAFGPU__SPEED_BLOCK * launch.columns + p % VMAFGPU__SPEED_BLOCK;
 }
 
-/* ---- subtraction of the local mean; means of the places of a block ---- */
+/* ---- subtraction of the local mean; means of windows ---- */
 
 /* Returns the local mean at x, y. REACH is 0 if the launch specifies the number of taps. */
 template <int REACH>
@@ -5380,7 +5416,7 @@ GPU_FN float speed_local_mean(const vmafgpu__speed_launch &launch, const float *
 }
 
 /* Subtracts the local mean from rows first .. end - 1 of the plane, with `count` threads, and writes the results to
- * memory and to `band`. */
+ * global memory and to `band` in shared memory. */
 GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int32_t first, int32_t end, int32_t thread,
                           int32_t count) {
     const int32_t used = VMAFGPU__SPEED_BLOCK * launch.blocks_across, w = launch.columns;
@@ -5431,7 +5467,8 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* Subtracts the local mean and computes the means of places. The first warp sums a band of rows, with a lane per place,
+/* Subtracts the local mean and computes the mean of each window. A window begins at one of the places of the first
+ * block, and has one sample for each position of a block. The first warp sums a band of rows, with a lane per window,
  * while the other warps compute the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
@@ -5466,12 +5503,14 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
     speed_flat(launch);
 }
 
-/* ---- covariance: sums of products of samples at a fixed distance ----
+/* ---- covariance: sums of products of two samples at a fixed distance ----
  *
- * There is one thread block for each distance between two places, and one more for the samples themselves. Sums are in
- * double precision; the products are exact. First, a thread sums down a column, once for each row where a window can
- * begin. Then one thread per row adds the sums along the columns, once for each column where a window can begin. The
- * part that all windows have in common is summed only once. */
+ * The covariance of places p and q needs the sum of the products of the samples of two windows, which begin at p and at
+ * q. If other places are at the same distance as p and q, their sum has mostly the same products. Therefore one thread
+ * block computes the sums for one distance and all windows; one more thread block sums the samples themselves. Sums are
+ * in double precision; the products are exact. First, a thread sums down a column, once for each first row of a window.
+ * Then one thread per first row adds these sums along the columns, once for each first column of a window. The part
+ * that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5497,7 +5536,8 @@ GPU_FN double speed_product(const float *at, const float *other, bool is_single)
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
-/* Sums down column x, for windows that begin at each row; the sums go to column[0], column[pitch], ... */
+/* Sums the products down column x, once for each first row k of a window; the sum of row k is written to column[k *
+ * pitch]. */
 GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
@@ -5531,7 +5571,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     const SpeedDistance d = speed_distance((int32_t)block_x());
     const float *flat = speed_part(launch, launch.layout.flat, block_y());
     double *sums = (double *)speed_part(launch, launch.layout.sums, block_y()) + block_x() * SPEED_SIDE;
-    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* windows have nothing in common */
+    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* the windows may have nothing in common */
         const int32_t x = thread % VMAFGPU__SPEED_BLOCK, y = thread / VMAFGPU__SPEED_BLOCK;
         if (x < d.first || x > d.last || y > SPEED_EDGE - d.y)
             return;
@@ -5545,7 +5585,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     }
 
     double *columns = (double *)shared_memory();
-    const double *row = columns + thread * chunk; /* valid only in threads that have a row */
+    const double *row = columns + thread * chunk; /* valid only in threads that add a row */
     double core = 0, left[SPEED_EDGE + 1] = {}, right[SPEED_EDGE + 1] = {};
     for (int32_t from = 0; from < w + SPEED_EDGE; from += chunk) {
         const int32_t end = from + chunk < w + d.last ? from + chunk : w + d.last;
@@ -5587,15 +5627,15 @@ GPU_FN double load_double(const double *p) {
 
 enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
 
-/* The samples of two places in the plane, and their means. */
+/* Two windows of the plane, which begin at two places, and the means of their samples. */
 struct SpeedCovariance {
     const float *a, *b;
     double mean_a, mean_b;
 };
 
 /* Computes the same sum as vmafgpu__speed_covariance_in_order(), but with a warp. Each addition waits for the previous
- * one, so everything else is done beforehand: each lane computes one of LANES terms, and then all lanes add all of
- * these terms. `terms` is shared memory for LANES numbers. */
+ * one, so everything else is done beforehand: each lane computes one of LANES terms, and then every lane adds all of
+ * these terms in order. `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -5671,7 +5711,7 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
         if (p > q || matrix[i] == matrix[i])
             continue;
         const double sum = speed_covariance_in_order(launch, speed_places(launch, p, q), terms + warp * LANES);
-        /* no other thread reads these before the barrier */
+        /* no other thread reads these entries before the barrier */
         matrix[i] = matrix[q * SPEED_SIDE + p] = (float)quotient(sum, n);
     }
     block_barrier();
@@ -5680,7 +5720,7 @@ GPU_FN void speed_read_covariance(const vmafgpu__speed_launch &launch, float *ma
 /* ---- eigenvalues, by one warp ---- */
 
 /* Returns 1 / sqrt(v) with the same rounding as a computation in double, for 1 <= v <= 2 or NaN. The estimate y must be
- * accurate to 12 units in the last place. All these values of v and y were tested. */
+ * accurate to 12 units in the last place. This has been verified for all such v and y. */
 GPU_FN float speed_inverse_root(float v, float y) {
     y = fused(y * 0.5f, fused(-(v * y), y, 1.0f), y);
     const float square = y * y;
@@ -5690,7 +5730,7 @@ GPU_FN float speed_inverse_root(float v, float y) {
 
 enum { SPEED_LINE = VMAFGPU__SPEED_LINE };
 
-/* Four numbers at an address that is a multiple of 16. */
+/* Four floats, aligned to 16 bytes. */
 struct alignas(16) Floats4 {
     float x, y, z, w;
 };
@@ -5718,9 +5758,9 @@ struct SpeedEigen {
     float *column, *v, *x, *d, *e;
 };
 
-/* Reduces the matrix to tridiagonal form. Lane r holds a part of row r: in step i, the element in column i, and the
- * elements to its right. This part is stored left-aligned and padded with zeros. The lines in shared memory, which all
- * lanes read, have the same layout. */
+/* Reduces the matrix to tridiagonal form. In step i, lane r holds row r from column i on: the element in column i in
+ * `own`, and the elements to its right in `a`, left-aligned and padded with zeros. The vectors in shared memory, which
+ * all lanes read, have the same layout as `a`. */
 GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     constexpr int32_t REST = SPEED_SIDE - 1;
     const int32_t r = (int32_t)lane_index();
@@ -5755,7 +5795,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
         if (r == top)
             m.e[i] = own;
         warp_barrier(); /* all lanes have read the column, which the next step overwrites */
-        if (tau != 0) { /* true for NaN, too */
+        if (tau != 0) { /* also true if tau is NaN */
             v = r == top ? 1 : is_inside ? v : 0;
             if (is_row)
                 m.v[place] = v;
@@ -5798,7 +5838,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     warp_barrier();
 }
 
-/* Clears negligible elements beside the diagonal, one per lane. Returns a bit for each element that is not 0. */
+/* Sets negligible elements beside the diagonal to 0, one per lane. Returns a mask of the elements that are not 0. */
 GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     const int32_t i = (int32_t)lane_index();
     float beside = 0;
@@ -5818,7 +5858,7 @@ GPU_FN float speed_shift(const float *d, const float *e, int32_t m) {
     const float ratio = quotient(side, (half > 0 ? half : -half) + length);
     const float mu = half > 0 ? corner - side * ratio : half < 0 ? corner + side * ratio : corner - magnitude(side);
     const float least = magnitude(d[0]) + magnitude(e[0]);
-    if (1.1e-6f * magnitude(mu) < least) /* nearly always true; doubles are slow */
+    if (1.1e-6f * magnitude(mu) < least) /* nearly always true; avoids slow doubles */
         return mu;
     return 1e-6 * (double)magnitude(mu) > (double)least ? 0 : mu;
 }
@@ -5827,9 +5867,9 @@ struct SpeedTangent {
     float t, root;
 };
 
-/* Returns t = a / b (0 if a is 0) and 1 / sqrt(1 + t * t). Requires |a| <= |b|. The operations here round like a
- * division as long as all values are in the range of floats. The computation of the root starts from the unrefined
- * quotient. */
+/* Returns t = a / b (0 if a is 0) and 1 / sqrt(1 + t * t). Requires |a| <= |b|. If |a| and |b| are between 2^-100 and
+ * 2^24, the refined quotient is rounded exactly as a division rounds it; otherwise a division is used. The estimate of
+ * the root is computed from the unrefined quotient. */
 GPU_FN SpeedTangent speed_tangent(float a, float b) {
     const uint32_t least = 0x0d800000, range = 0x4b800000 - least; /* 2^-100 to 2^24 */
     SpeedTangent out;
@@ -5914,7 +5954,7 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)out + SPEED_SIDE, is_singular);
 }
 
-/* ---- solution matrix: a QR decomposition with whole matrices, by a block ----
+/* ---- solution matrix: a QR decomposition with whole matrices, by a thread block ----
  *
  * A thread holds five rows of a column. A reflection does not change the rows above its first row, because its vector
  * is 0 there. Sums of products can omit these zeros as long as all numbers are finite. */
@@ -5923,7 +5963,7 @@ enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
     SPEED_ROWS = SPEED_SIDE / SPEED_GROUPS,
     SPEED_PITCH = VMAFGPU__SPEED_MATRIX_PITCH,
-    SPEED_VECTOR = 8 * SPEED_GROUPS /* vector of a reflection: groups of five numbers and three unused ones */
+    SPEED_VECTOR = 8 * SPEED_GROUPS /* words of a reflection vector: five numbers and three unused words per group */
 };
 static_assert(SPEED_ROWS * SPEED_GROUPS == SPEED_SIDE && SPEED_ROWS == 5, "every row is in a group");
 static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MATRIX_THREADS / 32 * SPEED_VECTOR +
@@ -5936,15 +5976,16 @@ static_assert((2 * SPEED_SIDE * SPEED_PITCH + 2 * SPEED_LINE + VMAFGPU__SPEED_MA
               "shared memory of the solution, and of the eigenvalues");
 
 struct SpeedSolver {
-    float *from, *to;     /* z, and q beside it */
-    float *column, *next; /* the column that the reflection clears; that of the next reflection */
+    float *from, *to;     /* before and after a reflection: reduced matrix z, and q to its right */
+    float *column, *next; /* the columns that this reflection and the next one clear */
     float *matrix;
     float *vector; /* vector of the reflection; each warp has its own copy */
     uint32_t *is_singular;
 };
 
-/* Adds to `sum` the products of some rows of the reflection with a group of rows of column j, which begins at `from`.
- * If `is_own` is true, both are the same rows, so the diagonal of the reflection is among the factors. */
+/* Multiplies five rows of the reflection matrix by one group of five rows of a column, which begins at `from`, and adds
+ * the products to `sum`. If `is_own` is true, both groups are the same rows, so the factors include diagonal elements
+ * of the reflection matrix. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -6004,7 +6045,7 @@ GPU_FN bool speed_reflect(const SpeedSolver &m, int32_t k, bool is_finite) {
         for (int32_t r = 0; r < SPEED_ROWS; r++) {
             const int32_t row = group * SPEED_ROWS + r;
             float v = is_finite && row < k ? from[row * SPEED_PITCH] : sum[r];
-            if (j < SPEED_SIDE && (row == k || j == k)) /* the next step relies on the identity there */
+            if (j < SPEED_SIDE && (row == k || j == k)) /* the next step requires the identity there */
                 v = row == j ? 1 : 0;
             if (j == k + 1)
                 m.next[row] = row > k ? v : 0;
@@ -6063,7 +6104,7 @@ GPU_FN void speed_solver(const vmafgpu__speed_launch &launch) {
         store((uint32_t *)q + SPEED_SQUARE, *m.is_singular);
 }
 
-/* Block 0 computes the eigenvalues, block 1 the solution. */
+/* The x index of a block selects its work: block 0 computes the eigenvalues, block 1 the solution matrix. */
 GPU_KERNEL(vmafgpu_speed_matrix, vmafgpu__speed_launch, VMAFGPU__SPEED_MATRIX_THREADS, 2) {
     if (speed_is_skipped(launch))
         return;
@@ -6092,14 +6133,15 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
     return (LogTable)table;
 }
 
-/* A thread block processes 64 blocks of the plane, with five threads for each. These five share the work that is not
- * sequential: lines of the solution, and eigenvalues. The code runs only once and has to be loaded from memory, so it
- * is kept short. The lines of the matrices and the column of the solution end in zeros, which add nothing. */
+/* A thread block processes 64 blocks of the plane, with five threads for each. These five threads share the work that
+ * is not sequential: rows of the solution, and eigenvalues. Each instruction is executed only a few times but must be
+ * fetched from memory, so the code is kept short. The rows of the matrices and the column of the solution are padded
+ * with zeros, which do not change the sums. */
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* Shared memory of the thread block, and the thread's place in it: the thread has number `group` within block `block`
- * of the plane. */
+/* Shared memory of the thread block, and the thread's position in it: `group` is the number of the thread among the
+ * five that process block `block` of the plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -6107,7 +6149,7 @@ struct SpeedEntropy {
     float *q, *r;        /* [place][SPEED_LINE], [place][SPEED_SOLUTION] */
     float *x;            /* the solution: [SPEED_SOLUTION][BLOCKS], starting at the thread's block */
     int32_t group, block;
-    bool is_inside; /* whether the block exists */
+    bool is_inside; /* whether the plane has this block */
 };
 
 GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
@@ -6130,7 +6172,7 @@ GPU_FN SpeedEntropy speed_entropy_of(const vmafgpu__speed_launch &launch) {
     return e;
 }
 
-/* Copies q and r, with zeros after their lines. */
+/* Copies q and r to shared memory, with zeros after each row. */
 GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const SpeedEntropy &e) {
     const float *from_q = speed_part(launch, launch.layout.q, block_y());
     const float *from_r = speed_part(launch, launch.layout.r, block_y());
@@ -6143,7 +6185,7 @@ GPU_FN void speed_copy_solution(const vmafgpu__speed_launch &launch, const Speed
     }
 }
 
-/* Computes five lines of x = q times the samples of the block. */
+/* Computes five rows of x, which is q times the samples of the block. */
 GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LINE]) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
     float sum[SHARE] = {};
@@ -6165,7 +6207,7 @@ GPU_FN void speed_multiply(const SpeedEntropy &e, const float (&sample)[SPEED_LI
         e.x[n * BLOCKS] = 0;
 }
 
-/* Solves r * y = x and replaces x with y, from the last line up, with one thread per block. */
+/* Solves r * y = x and replaces x with y, from the last row up, with one thread per block. */
 GPU_FN void speed_substitute(const SpeedEntropy &e) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, AT_ONCE = 8 };
 #pragma unroll 1
@@ -6186,7 +6228,7 @@ GPU_FN void speed_substitute(const SpeedEntropy &e) {
     }
 }
 
-/* Computes the information of five of the plane's eigenvalues. */
+/* Computes the information of five eigenvalues, for one block of the plane. */
 GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy &e, const float *eigenvalues,
                          float variance) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
@@ -6215,7 +6257,7 @@ GPU_FN void speed_entropy(const vmafgpu__speed_launch &launch) {
     for (int32_t p = 0; p < SPEED_SIDE; p++)
         sample[p] = load_float(speed_place(launch, start, p));
 #pragma unroll
-    for (int32_t n = 0; n < SHARE; n++) /* the same as sample[e.group * SHARE + n] */
+    for (int32_t n = 0; n < SHARE; n++) /* the values of sample[e.group * SHARE + n]; registers cannot be indexed */
         own[n] = load_float(start + e.group * launch.columns + n);
     block_barrier();
     speed_multiply(e, sample);
@@ -6396,7 +6438,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
-/* Writes terms, then zeros up to the end of the last group. */
+/* Writes the rounded squares that vmafgpu_ordered_sums adds, then zeros up to the end of the last group. */
 GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
     const uint32_t z = block_z();
@@ -6435,7 +6477,7 @@ GPU_KERNEL(vmafgpu_squares, vmafgpu__squares_launch, VMAFGPU__SQUARES_THREADS, 3
 
 /* Sums rows of a plane. The z index of a block selects the pair; the x index selects the rows. */
 GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
-    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows that a read covers */
+    enum { TILE = VMAFGPU__CHAIN_TILE, STRIDE = TILE + 1, AT_ONCE = LANES / TILE }; /* rows per load of a warp */
     static_assert(LANES % TILE == 0, "a read covers whole rows of a tile");
     if (!(launch.pairs >> block_z() & 1))
         return;
@@ -6497,7 +6539,7 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
             const int32_t at = first + VMAFGPU__CHAIN_ROWS + k * LANES + lane;
             next[k] = at < plane.rows ? load_float(sums + at) : 0;
         }
-        /* Zeros beyond the last sum add nothing. The next values are read before these are added. */
+        /* Zeros beyond the last sum add nothing. The loop reads the next values before it adds the current ones. */
         Words4 v[VMAFGPU__CHAIN_TILE / 4];
 #pragma unroll
         for (int i = 0; i < VMAFGPU__CHAIN_TILE / 4; i++)
@@ -6525,7 +6567,7 @@ GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
         store(launch.words + (int64_t)block_z() * launch.word_stride + block_x(), (double)sum);
 }
 
-/* ---- a single chain, in parallel ---- */
+/* ---- one sum in a fixed order, computed in parallel ---- */
 
 /* Between two adjacent powers of two, the bits of a floating-point number, read as an integer, count units in the last
  * place. */
@@ -6566,23 +6608,24 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* The effect of some terms on an even sum ([0]) and on an odd one ([1]), in units in the last place. If terms can have
- * both signs, `low` and `high` are the largest distances by which the sum moves down and up on the way. The effect is
- * the same for all sums between two adjacent powers of two, because a sum is rounded to the nearest number, and in a
- * tie to the even one. 2 * ROOM means that the sum leaves this range. */
+/* How much the addition of some terms changes a sum whose bits are an even number ([0]) or an odd one ([1]), in units
+ * in the last place. If terms can have both signs, `low` and `high` are the lowest and the highest change on the way.
+ * The changes are the same for all sums between two adjacent powers of two, because a sum is rounded to the nearest
+ * number, and in a tie to the even one. 2 * ROOM means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
 };
 
-/* The place of a sum, in units in the last place above a power of two, and its lowest and highest place so far. */
+/* The position of a sum, in units in the last place above a power of two, and its lowest and highest position so
+ * far. */
 template <class Sum> struct Place {
     typename Sum::Whole at, low, high;
 };
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
     typedef typename Sum::Whole Whole;
-    /* Selects values instead of addresses, because the compiler keeps addressed values in memory. */
+    /* Selects values instead of addresses, because values whose addresses are used would be kept in local memory. */
     const Whole by[2] = { steps.by[0], steps.by[1] };
     const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
@@ -6595,7 +6638,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Returns the effect of `first` followed by `then`. */
+/* Combines the changes of two series of terms, `first` and the one after it, `then`. */
 template <class Sum, bool SIGNED>
 GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6622,8 +6665,8 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns the effect of a group of terms on sums of at least `floor`, which is given as bits and is a power of two or
- * 0. `sign` can negate the terms. */
+/* Returns the changes that a group of terms causes, for sums between `floor` and the next power of two. `floor` is
+ * given as bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -6748,14 +6791,15 @@ GPU_KERNEL(vmafgpu_ordered_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THR
 }
 
 /* ================================================================================================
- * >>float vif                                    visual information fidelity, and its filter, in float
+ * >>float vif                                    visual information fidelity and its filters, in float
  * ================================================================================================
- * A thread processes a column of the output of the block, or of its margin. It computes the vertical sums of all rows,
- * directly from the picture, and writes them to shared memory. Then threads compute the horizontal sums, four columns
- * at a time. Each sum starts from the product of its first tap, not from 0.
+ * In the vertical pass, each thread processes one column of the tile or of its halo: it reads samples from global
+ * memory and writes the vertical sums of all rows of the tile to shared memory. In the horizontal pass, each thread
+ * computes four adjacent columns at a time.
  */
 
-/* Returns a sample in the form that float features use. */
+/* Returns a sample as float features use it: scaled to 8 bits, minus 128. Samples of four bytes are floats that have
+ * already been converted. */
 GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) {
     if (bytes == 4)
         return load_float((const float *)row + x);
@@ -6763,7 +6807,7 @@ GPU_FN float float_sample(const uint8_t *row, int32_t x, int bytes, float unit) 
     return (float)(int32_t)v * unit - 128.0f;
 }
 
-/* Returns a resampled sample, and combines the bits of its source words with `seen` (OR). */
+/* Returns a sample of the resampled plane, and ORs its source words into `seen`. */
 GPU_FN float planes_sample(const vmafgpu__float_planes_launch &launch, const uint8_t *data, int64_t pitch, int32_t x,
                            int32_t y, uint32_t &seen) {
     float value = 0, weights = 0;
@@ -6804,7 +6848,6 @@ GPU_KERNEL(vmafgpu_float_planes, vmafgpu__float_planes_launch, VMAFGPU__PLANES_T
     float_planes(launch);
 }
 
-/* The rows of a picture. */
 struct FloatPicture {
     const uint8_t *data;
     int64_t pitch;
@@ -6826,7 +6869,8 @@ GPU_FN float blur_tap(const vmafgpu__blur_launch &launch, int k) {
     return launch.taps[VMAFGPU__BLUR_ROWS - 1 + k];
 }
 
-/* Computes four sums along a line, starting at column x - reach of the line; x is a multiple of four. */
+/* Computes the horizontal sums of four adjacent columns. `line` points to the first value of the first sum, and is
+ * aligned to 16 bytes. */
 template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, const float *line, float (&sum)[4]) {
     if constexpr (REACH > 0) {
         float v[(2 * REACH + 4 + 3) / 4 * 4];
@@ -6857,7 +6901,8 @@ template <int REACH> GPU_FN void blur_along(const vmafgpu__blur_launch &launch, 
     }
 }
 
-/* Adds a row of the picture to the sums down a column. This row is row k of the first sum. */
+/* Adds samples a and b of a row to the vertical sums of VMAFGPU__BLUR_ROWS rows. The samples have tap k in the first
+ * sum, k - 1 in the second, and so on. */
 template <int REACH>
 GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, int k,
                         float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6875,8 +6920,8 @@ GPU_FN void vif_add_row(const vmafgpu__blur_launch &launch, float a, float b, in
     }
 }
 
-/* Computes sums down column x of both pictures, for rows starting at y0. BYTES is the size of a sample, or 0 if the
- * launch specifies it. */
+/* Computes the vertical sums of both pictures in column x, for rows starting at y0. BYTES is the size of a sample, or 0
+ * if the launch specifies it. */
 template <int REACH, int BYTES>
 GPU_FN void vif_down(const vmafgpu__blur_launch &launch, const FloatPicture &r, const FloatPicture &d, int32_t x,
                      int32_t y0, float (&sum)[5][VMAFGPU__BLUR_ROWS]) {
@@ -6940,7 +6985,7 @@ template <int REACH> GPU_FN void float_vif(const vmafgpu__blur_launch &launch) {
     }
 }
 
-/* With warps of 64 lanes, the scalar registers of AMD GPUs cannot hold the addresses of all these rows. */
+/* With warps of 64 lanes, AMD GPUs have too few scalar registers for the row addresses of the unrolled form. */
 GPU_KERNEL(vmafgpu_float_vif_8, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 4) {
     float_vif<LANES == 32 ? 8 : 0>(launch);
 }
@@ -6951,8 +6996,8 @@ GPU_KERNEL(vmafgpu_float_vif, vmafgpu__blur_launch, VMAFGPU__BLUR_THREADS, 2) {
     float_vif<0>(launch);
 }
 
-/* Computes sums down column x of a picture for every second row, starting with the sum centred at row y. Writes the
- * sums `line` floats apart. Reads each sample only once. */
+/* Computes the vertical sums of a picture in column x for every second row, starting at row y. Writes the sums `line`
+ * floats apart. Reads each sample only once. */
 template <int REACH, int BYTES>
 GPU_FN void shrink_down(const vmafgpu__blur_launch &launch, const FloatPicture &picture, int32_t x, int32_t y,
                         int32_t line, float *out) {
@@ -7127,8 +7172,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* Does the same as float_motion() for smaller pictures, in which each pixel is computed from four blurred ones. The
- * y index of a block is the row. */
+/* Does the same as float_motion() for pictures that are scaled down, in which each pixel is interpolated from four
+ * blurred ones. The y index of a block is the row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7177,7 +7222,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
         column[i] = vmafgpu__reflect_repeat(x - 2 + i, width);
 #pragma unroll
     for (int k = 0; k < ROWS + 4; k++) {
-        /* Rows below the neighbours of the last row are not used. */
+        /* Rows too far below the picture to be reflected into it are replaced by row 0; no result depends on them. */
         const int32_t beside = vmafgpu__reflect_repeat(y0 - 2 + k, height);
         const int64_t y = beside < 0 ? 0 : beside;
         float r[5], d[5], along[3];
@@ -7193,7 +7238,7 @@ GPU_FN void float_ansnr(const vmafgpu__blur_launch &launch) {
             const float *taps = vmafgpu__float_ansnr_taps[i];
             along[i] = taps[0] * d[0] + taps[1] * d[1] + taps[2] * d[2] + taps[1] * d[3] + taps[0] * d[4];
         }
-        const float smooth = r[1] + 2 * r[2] + r[3]; /* sums of the reference are exact */
+        const float smooth = r[1] + 2 * r[2] + r[3]; /* sums of the reference are exact in any order */
 #pragma unroll
         for (int j = 0; j < ROWS; j++) {
             const int tap = k - j;
@@ -7226,7 +7271,8 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
 /* ================================================================================================
  * >>float adm                                    detail lost and added, in float
  * ================================================================================================
- * A block computes the bands of a tile and of a border of one pixel. Masking values are exchanged in shared memory.
+ * A block computes the bands of a tile and of its halo of one pixel. The threads exchange masking values through shared
+ * memory.
  */
 
 /* Computes a pixel of all bands of a picture: h, v, d, low-pass. */
@@ -7254,7 +7300,7 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
 }
 
 /* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the reciprocal
- * estimates of the CPU, which are refined once. If it is NULL, a division is used. */
+ * estimates that the CPU computes; an estimate is refined once. If the table is NULL, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -7279,15 +7325,16 @@ GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size
 
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
-/* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, lost, added][band][pixel]. `side`
- * contains the amounts by which lost and added detail masks its neighbours. Despite its name, "lost" is the detail of
- * the original that is left in the distorted picture; the loss is computed from it. */
+/* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, kept, added][band][pixel]. Kept
+ * detail is the detail of the original that is left in the distorted picture; the code calls it `lost`, because the
+ * detail loss is computed from it. `side` contains the amounts by which kept and added detail masks neighbouring
+ * pixels. */
 struct FloatAdmTile {
     float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
 };
 
-/* Decouples a band of a pixel. `lost` and `added` receive weighted magnitudes. Returns the weighted magnitude of the
- * original. */
+/* Decouples a band of a pixel. `lost` and `added` receive the weighted magnitudes of the kept and the added detail.
+ * Returns the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
                                 float &lost, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
@@ -7300,7 +7347,7 @@ GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float f
     return magnitude(factor * o);
 }
 
-/* Returns how much lost detail (`which` is 0) or added detail (1) masks a pixel of the tile. */
+/* Returns how much the kept detail (`which` is 0) or the added detail (1) masks a pixel of the tile. */
 GPU_FN float float_adm_threshold(const FloatAdmTile &tile, int which, int32_t at) {
     float threshold = 0;
 #pragma unroll
@@ -7337,7 +7384,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
                       y = y0 + row;
         const bool is_inner = column > 0 && column < VMAFGPU__FLOAT_ADM_COLUMNS - 1 && row > 0 &&
                               row < VMAFGPU__FLOAT_ADM_ROWS - 1 && x < width && y < height;
-        /* By the border rule, pixels just outside the picture have the same bands as pixels inside. Pixels further
+        /* A pixel just outside the picture receives the bands of the pixel to which it is reflected. Pixels farther
          * outside are not used. */
         const int32_t beside = vmafgpu__reflect_repeat(x, width), below = vmafgpu__reflect_repeat(y, height);
         const int32_t from_x = beside < 0 ? 0 : beside, from_y = below < 0 ? 0 : below;
@@ -7383,7 +7430,7 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
             continue;
         float *out = terms + (int64_t)(y - launch.top) * launch.terms_pitch + (x - launch.left);
 #pragma unroll 1
-        for (int kind = 0; kind < 3; kind++) { /* added detail masks lost detail, and vice versa */
+        for (int kind = 0; kind < 3; kind++) { /* added detail masks kept detail, and vice versa */
             const float threshold = kind == 0 || launch.bypass ? 0 : float_adm_threshold(tile, kind == 1, i);
 #pragma unroll 1
             for (int b = 0; b < 3; b++, out += next_terms)
@@ -7404,8 +7451,8 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
  * ================================================================================================
  * Products with taps are rounded to float and summed in double, in the order of the taps. Each thread block stores its
  * own sums. If their total may round to a different float than the total of libvmaf, the total is uncertain. In that
- * case `rounded` and `finalise` narrow its range. If the total is still uncertain, the host requests a recomputation,
- * in which all terms are computed strip by strip and added in the order of libvmaf.
+ * case the kernels vmafgpu_ssim_rounded and vmafgpu_ssim_finalise narrow its range. If the total is still uncertain,
+ * the host requests a recomputation, in which all terms are computed strip by strip and added in the order of libvmaf.
  */
 
 /* Returns a picture of a scale: the reference (f is 0) or the distorted one (f is 1). */
@@ -7443,9 +7490,9 @@ GPU_FN double widened(float v, const Widening &how) {
     return double_bits((uint64_t)bits_of(v) * how.factor + how.addend);
 }
 
-/* How products are converted to double. POSITIVE is for products of luma, which are 0 or at least 2^-60, and for
- * samples of at least SSIM_POSITIVE. The conversion turns 0 into 2^-127, which is rounded away when it is added to such
- * a product. A sum that consists only of zeros is set to 0. */
+/* How products are converted to double. POSITIVE uses widened(), and is for products of luma, which are 0 or at least
+ * 2^-60, and for samples of at least SSIM_POSITIVE. widened() converts 0 to 2^-127, which is rounded away when it is
+ * added to such a product. A sum that consists only of zeros is set to 0. */
 enum class Products { POSITIVE, ANY };
 [[maybe_unused]] static constexpr float SSIM_POSITIVE = 1e-13f, SSIM_NOTHING = 1e-30f;
 template <Products KIND> GPU_FN double ssim_term(float v, const Widening &how) {
@@ -7505,8 +7552,8 @@ enum {
 static_assert(HALVE_WIDE <= HALVE_LINE && (HALVE_LINE * HALVE_HIGH + 1) * 4 <= VMAFGPU__SSIM_HALVE_SHARED,
               "shared memory");
 
-/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. With POSITIVE, the samples must
- * be positive, and the products have the signs of the taps. */
+/* Computes the pixels of a thread, each from 9 x 9 samples. The samples begin at `own`. widened() supports no negative
+ * numbers, so the products with negative taps are computed with the absolute values of the taps, and are subtracted. */
 template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out)[HALVE_DOWN]) {
     const Widening how = widening();
     double sum[HALVE_DOWN] = {};
@@ -7534,8 +7581,9 @@ template <Products KIND> GPU_FN void ssim_low_pass(const float *own, float (&out
     }
 }
 
-/* Loads the samples on which the pixels of the block at (x0, y0) depend, and returns the smallest one. A thread issues
- * all its loads before it uses the first sample. */
+/* Loads into shared memory the samples on which the pixels of the block at (x0, y0) depend, and returns the smaller of
+ * 1 and the smallest sample that the thread has loaded. A thread issues all its loads before it uses the first
+ * sample. */
 template <int BYTES>
 GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &picture, int32_t x0, int32_t y0, float unit,
                        float *tile) {
@@ -7547,7 +7595,7 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     float sample[ACROSS][DOWN], least = 1;
 #pragma unroll
     for (int i = 0; i < DOWN; i++) {
-        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height); /* < 0: not used */
+        const int32_t row = ssim_mirror(2 * y0 - 4 + top + i * HALVE_THREADS_DOWN, from.height); /* not used if < 0 */
         const uint8_t *line = picture.data + (row < 0 ? 0 : row) * picture.pitch;
 #pragma unroll
         for (int k = 0; k < ACROSS; k++) {
@@ -7571,8 +7619,8 @@ GPU_FN float ssim_tile(const vmafgpu__ssim_scale &from, const FloatPicture &pict
     return least;
 }
 
-/* Computes the next scale of float_ms_ssim: every second pixel of every second row. The samples that a block depends on
- * are in shared memory. */
+/* Computes the next scale of float_ms_ssim: every second pixel of every second row, after a low-pass filter. A block
+ * loads its samples into shared memory first. */
 GPU_FN void ssim_halve(const vmafgpu__ssim_launch &launch) {
     const uint32_t z = block_z() / 2;
     if (!launch.batch.pair[z].distorted || (launch.again && !(launch.again >> z & 1)))
@@ -7612,16 +7660,17 @@ enum {
     SSIM_LINE = VMAFGPU__SSIM_BLOCK_COLUMNS,
     SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES, /* floats of shared memory */
     SSIM_ACROSS = 2,
-    SSIM_DOWN = 7, /* windows of a thread: side by side, and one below the other */
-    /* number of columns, and of lines, of samples that these windows cover */
+    SSIM_DOWN = 7, /* windows per thread: ACROSS in the horizontal pass, DOWN in the vertical pass */
+    /* number of columns, and number of lines, that these windows cover */
     SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1,
     SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1 /* index of the last thread in a column of threads */
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Loads the samples of a row that adjacent windows use, and returns the smallest one. BYTES is the size of a sample, or
- * 0 if `bytes` specifies it. Columns beyond `last` repeat that column; they belong to no window. */
+/* Loads the samples of a row that SSIM_ACROSS adjacent windows use, and returns the smaller of 1 and the smallest
+ * sample if BYTES is 4, otherwise 1. BYTES is the size of a sample, or 0 if `bytes` specifies it. Columns beyond `last`
+ * repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
     const uint8_t *from = row + (int64_t)x * (BYTES ? BYTES : bytes);
@@ -7640,7 +7689,8 @@ GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes
     return least;
 }
 
-/* Computes a row of adjacent windows, plane by plane, because the sums of all planes would not fit in the registers. */
+/* Runs the horizontal pass for one line of SSIM_ACROSS adjacent windows, plane by plane, because the sums of all planes
+ * would not fit in the registers. */
 template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], const float (&b)[SSIM_SEEN], float *out) {
     const Widening how = widening();
 #pragma unroll
@@ -7659,7 +7709,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* Computes one mean of each window of a thread. The windows form a column. */
+/* Runs the vertical pass for one plane of a thread's windows, which form a column. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7674,9 +7724,9 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
-/* Computes the windows of the block at (x0, y0). A thread stores the means of a, b, a a, b b, a b of its windows, plane
- * by plane, in place of its first lines, and returns the address of the first mean. BYTES is the size of a sample, or 0
- * if the scale specifies it. */
+/* Computes the windows of the block at (x0, y0). Each thread stores the means of a, b, a * a, b * b and a * b of its
+ * windows, plane by plane, over the first lines that it has read, and returns the address of the first mean. BYTES is
+ * the size of a sample, or 0 if the scale specifies it. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
@@ -7714,7 +7764,7 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
             ssim_down<Products::POSITIVE>(line, mean);
         else
             ssim_down<Products::ANY>(line, mean);
-        block_barrier(); /* other threads have read these lines */
+        block_barrier(); /* all threads have read the lines that are overwritten next */
 #pragma unroll
         for (int i = 0; i < SSIM_DOWN; i++)
             plane[i * SSIM_LINE] = mean[i];
@@ -7722,7 +7772,8 @@ template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch
     return own;
 }
 
-/* Computes luminance, contrast and structure of a pixel from the means of a, b, a a, b b, a b in its window. */
+/* Computes luminance, contrast and structure of a pixel from the means of a, b, a * a, b * b and a * b in its
+ * window. */
 GPU_FN void ssim_terms(const float (&m)[VMAFGPU__SSIM_PLANES], double &l, double &c, float &s) {
     const float c1 = 6.50249958f, c2 = 58.5224953f, c3 = c2 / 2;
     const float a2 = m[0] * m[0], b2 = m[1] * m[1], over_a = m[2] - a2, over_b = m[3] - b2;
@@ -7769,7 +7820,8 @@ GPU_FN double ssim_power(int32_t n) {
     return double_bits((uint64_t)(n + 1023) << 52);
 }
 
-/* Adds a term to the sum of its row. All lanes must call this, even those without a term or a row. */
+/* Rounds a term to a multiple of 2^(exponent - 52), where `exponent` is that of its row, and adds it to the sum of the
+ * row. Counts ties. All lanes must call this, even those without a term or a row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
     const double magic = 6755399441055744.0; /* 2^52 + 2^51: doubles of this size are integers */
     const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)),
@@ -7862,7 +7914,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        block_barrier(); /* lines of the next block, or the sums, overwrite these */
+        block_barrier(); /* lines of the next block, or the sums, overwrite the means */
         if (WHAT != Windows::SUMS)
             continue;
         const double total = ssim_block_sums(sum, (double *)shared_memory());
@@ -7879,8 +7931,8 @@ GPU_FN double ssim_rounding(double size) {
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Returns whether more than one float is possible for the mean of a sum in this range, or whether the range is not a
- * number. */
+/* Returns whether the mean of a sum between `low` and `high` may round to different floats. Also returns true if the
+ * range contains NaN. */
 GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
@@ -7894,8 +7946,8 @@ GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
  * the band. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last
  * place. The mean is uncertain unless only one float is possible within both error bounds.
  *
- * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row. `rounded` rounds
- * the terms of the row accordingly. */
+ * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row.
+ * vmafgpu_ssim_rounded rounds the terms of the row accordingly. */
 GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     enum { SUMS = VMAFGPU__SSIM_SUMS, BANDS = VMAFGPU__SSIM_BANDS, ROWS = VMAFGPU__SSIM_BLOCK_ROWS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -7903,7 +7955,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     if (!launch.batch.pair[z].distorted)
         return;
     double *bands = (double *)shared_memory(), *words = launch.words + (int64_t)z * launch.word_stride;
-    double *totals = bands + BANDS * SUMS; /* totals of the index, l, c and s; flags of uncertain sums follow */
+    double *totals = bands + BANDS * SUMS; /* totals of the SSIM index, l, c and s; then flags of uncertain sums */
     uint32_t *uncertain = (uint32_t *)(totals + 4);
     const double *partial = (const double *)(launch.scratch + z * launch.scratch_size + scale.partial);
     const int32_t width = scale.width - VMAFGPU__SSIM_TAPS + 1, height = scale.height - VMAFGPU__SSIM_TAPS + 1;
@@ -7937,7 +7989,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         for (int32_t band = 0; band < count; band++) {
             const int32_t high = (band + 1) * rows < height ? rows : height - band * rows;
             const double windows = (double)(high * width), sum = bands[band * SUMS + (int32_t)thread];
-            bands[band * SUMS + (int32_t)thread] = total; /* from here on: the sum before the band */
+            bands[band * SUMS + (int32_t)thread] = total; /* replaced by the sum of all previous bands */
             total += sum;
             size += thread == VMAFGPU__SSIM_ALL ? bands[band * SUMS + VMAFGPU__SSIM_ALL_SIZE]
                     : thread == VMAFGPU__SSIM_S ? bands[band * SUMS + VMAFGPU__SSIM_S_SIZE]
@@ -7963,7 +8015,8 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
             const double about =
                 before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
-            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023; /* large if the number is negative */
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023; /* its sign bit makes it large if the
+                                                                              * number is negative */
             store(&out[y].sum, (int64_t)0);
             store(&out[y].ties, (uint32_t)0);
             store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
@@ -7975,13 +8028,14 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
  *
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
- * sum after the row is known up to as many multiples as there are ties. Terms are below 2, so the range of the sum
- * before the row shows whether the sum stays between these powers. In the few rows where it may leave this range, each
- * addition rounds by at most half a unit in the last place, and each term has been rounded by at most half a multiple.
+ * uncertainty of the sum grows in a row by one multiple per tie. Terms are below 2, so the range of the sum before the
+ * row shows whether the sum stays between these powers of two. In the few rows where it may not, the uncertainty grows
+ * by half a unit in the last place per addition, and by half a multiple per term, which is how far the term has been
+ * rounded here.
  *
- * Two more multiples allow for the rounding of this arithmetic: below 2^(e + 1), each of two additions is off by at
- * most half a multiple. The product is exact for e >= 16, because the sum of the row is below 2^15, which is at most
- * 2^51 multiples. */
+ * Two more multiples per row allow for the rounding in this function: below 2^(e + 1), each of the two additions is off
+ * by at most half a multiple. The products in `grows` are exact for e >= 16, because the sum of a row is below 2^15,
+ * which is at most 2^51 multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -8058,11 +8112,11 @@ GPU_KERNEL(vmafgpu_ssim_sums, vmafgpu__sequence_launch, VMAFGPU__SEQUENCE_THREAD
 /* ================================================================================================
  * >>psnr_hvs                                     PSNR of 8x8 blocks, weighted by visibility
  * ================================================================================================
- * A thread processes a block: 64 samples or coefficients in registers, first those of the reference, then those of the
- * distorted picture.
+ * A thread processes a block. It holds 64 samples or coefficients in registers, first those of the reference, then
+ * those of the distorted picture.
  */
 
-/* Returns a * k in units of 2^s, rounded. */
+/* Returns a * k / 2^s, rounded. */
 template <int k, int s> GPU_FN int32_t psnr_hvs_part(int32_t a) {
     return (a * k + (1 << (s - 1))) >> s;
 }
@@ -8070,7 +8124,7 @@ GPU_FN int32_t psnr_hvs_half(int32_t a) {
     return a / 2;
 }
 
-/* Applies Daala's transform to eight values that are STEP apart. */
+/* Applies the 8-point transform of the Daala codec to eight values that are STEP apart. */
 template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     const int32_t d07 = x[0] - x[7 * STEP], h07 = psnr_hvs_half(d07), e0 = x[0] - h07, e1 = x[STEP] + x[6 * STEP],
                   h16 = psnr_hvs_half(e1), d16 = x[6 * STEP] - h16, d25 = x[2 * STEP] - x[5 * STEP],
@@ -8100,7 +8154,8 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns the sum of the variances of the quadrants of a block, divided by the variance of the block. */
+/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if the latter is
+ * 0. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -8130,7 +8185,7 @@ GPU_FN void psnr_hvs(const vmafgpu__psnr_hvs_launch &launch) {
     if (!launch.pair[z].plane[1] || n >= launch.blocks)
         return;
     const int64_t x = n % launch.along * VMAFGPU__PSNR_HVS_STEP, y = n / launch.along * VMAFGPU__PSNR_HVS_STEP;
-    int32_t *reference = (int32_t *)shared_memory() + thread; /* coefficients of the thread, THREADS apart */
+    int32_t *reference = (int32_t *)shared_memory() + thread; /* reference coefficients of the thread, THREADS apart */
     /* The shift always yields 0; hiding this from the compiler avoids register spills. */
     const float *mask = launch.mask + (launch.step >> 30);
     float activity = 0;
@@ -8253,7 +8308,7 @@ GPU_FN float ciede_difference(const CiedeColour &p, const CiedeColour &q, float 
     return (float)square_root(vmafgpu__ciede_total(lq, cq, hq, bell, square_root((double)ratio), &uncertainty));
 }
 
-/* Returns a chroma sample of pixel x of row y, as libvmaf reads it. */
+/* Returns a chroma sample of pixel x of row y. Beyond the chroma plane, returns the sample that libvmaf reads there. */
 GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_t z, int f, int plane, int32_t x,
                                     int32_t y) {
     const uint8_t *data = (const uint8_t *)launch.chroma[z].plane[f][plane];
@@ -8338,17 +8393,17 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
 /* ================================================================================================
  * >>edits                                        changes of the sums caused by new samples in a rectangle
  * ================================================================================================
- * A launch covers many independent edits of one base. The part of a scale that changes is recomputed with the tiles of
- * VIF and ADM. The contributions of the same samples to the sums of the base, which the same code stored earlier, are
- * subtracted. The part of the picture of the next scale that an edit changes is stored in the scratch memory of that
- * edit. The section >>edits of vmafgpu.h specifies the rules.
+ * A launch covers many independent edits of one base, which is a pair of pictures. For each edit, the kernels recompute
+ * the part of a scale that changes, in tiles like those of VIF and ADM. From the new contributions to the sums, they
+ * subtract those of the base, which the same code has stored earlier. The part of the picture of the next scale that an
+ * edit changes is stored in the scratch memory of that edit. The section >>edits of vmafgpu.h specifies the rules.
  */
 
-/* The picture of the base with the samples of an edit in it. */
+/* The distorted picture of the base, with a rectangle of it replaced by the patch of an edit. */
 struct EditPicture {
     const uint8_t *plane, *patch;
     int32_t pitch, patch_pitch;
-    vmafgpu__rect changed; /* where the patch is */
+    vmafgpu__rect changed; /* the rectangle that the patch replaces */
 };
 
 GPU_FN int32_t max_edit_size(const vmafgpu__range &r) {
@@ -8369,7 +8424,8 @@ GPU_FN vmafgpu__rect edit_rect(const vmafgpu__gpu_edit &e) {
     return vmafgpu__rect{ { { e.x, e.x + e.width }, { e.y, e.y + e.height } } };
 }
 
-/* Returns the edited picture at one scale of VIF or ADM. At scale 0, the samples of the edit are the imported ones. */
+/* Returns the edited picture at one scale of VIF or ADM. At scale 0, the patch contains the imported samples; at other
+ * scales, it is in the scratch memory of the edit. */
 GPU_FN EditPicture edit_picture(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__gpu_edit &e,
                                 const vmafgpu__rect &changed, int scale, const uint8_t *plane, int32_t pitch,
                                 const uint64_t *place, const int32_t *patch_pitch) {
@@ -8409,8 +8465,8 @@ GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPOR
     edit_import(launch);
 }
 
-/* Applies the edits of a batch to the plane. A thread processes some samples; each sample gets the last edit that
- * covers it. */
+/* Applies the edits of a batch to the plane. A thread processes some samples of a column; the last edit that covers a
+ * sample replaces it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -8462,10 +8518,11 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
  * stores the contributions of the base; EDIT_BLOCKS sums them by blocks of a map. */
 enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 
-/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number. The planes are means
- * (those of the edited picture in the high halves), squares of the reference (only OF_BASE), squares of the edited
- * picture, and products. For edits, the `images` follow: every second row of the edited picture for the next scale. The
- * `samples` come last; variances and covariances replace them. */
+/* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number, so that 16-byte accesses
+ * have no bank conflicts. The planes are means (those of the edited picture in the high halves), squares of the
+ * reference (only if OF_BASE is true), squares of the edited picture, and products. For edits, the `images` follow:
+ * every second row of the edited picture for the next scale. The `samples` come last; variances and covariances replace
+ * them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -8481,9 +8538,10 @@ template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) {
     return edit_images(tile) + (Tile::OF_BASE ? 0 : tile.plane / 2);
 }
 
-/* Loads the samples of a tile into shared memory, starting LEAD columns before the tile: those of the reference in the
- * low halves of words, and the edited ones in the high halves. Loads four samples at a time, then writes the samples of
- * the edit, then the columns beyond the frame. */
+/* Loads the samples of a tile and its halo into shared memory, starting LEAD columns to the left of the tile. The low
+ * halves of words receive the samples of the reference, the high halves those of the edited picture. First, both
+ * pictures of the base are loaded, four samples at a time. Then the samples of the edit are written over them, and
+ * finally the columns beyond the frame are filled. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x,
                            int32_t y, int32_t columns, int32_t rows) {
@@ -8520,7 +8578,8 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
         }
     }
     block_barrier();
-    /* Samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are visited. */
+    /* Write the samples of the edit. If no row of the tile is outside the frame, only the rows of the edit are
+     * visited. */
     const vmafgpu__range &own = picture.changed.of[1];
     const bool is_inside = top >= 0 && top + all <= vif.height;
     const int32_t first = is_inside ? adm_larger(own.first - top, 0) : 0,
@@ -8535,7 +8594,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
                 (uint16_t)load_sample<BYTES>(patch, left + column - picture.changed.of[0].first);
         }
     }
-    /* Columns outside the frame, and the last width % 4 columns inside it. */
+    /* Fill the columns outside the frame, and the last width % 4 columns inside it. */
     const int32_t last = vif.width & ~3, beyond = adm_larger(left + 4 * quads - last, 0), before = adm_larger(-left, 0);
     const int32_t outside = before + beyond;
     if (outside == 0)
@@ -8556,7 +8615,7 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
     uint32_t low[COUNT], high[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
-        /* a, b: shift of the word for each factor; 32 means that the factor is 1. */
+        /* `a` and `b` are the shifts that extract the two factors from a word; if b is 32, the second factor is 1. */
         const uint32_t product = (word[k] >> a & 65535) * (b == 32 ? 1 : word[k] >> b & 65535);
         low[k] = BYTES == 1 ? product : product & ((1u << shift) - 1);
         high[k] = product >> shift;
@@ -8595,8 +8654,9 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
                 out[i * stride] =
                     (vif_tap_sum<NEXT>(own + 2 * i + NEXT_FIRST) + (1u << (mean_shift - 1))) >> mean_shift;
         }
-        /* The planes: squares of the edited picture, products, means of the edited picture, squares of the reference,
-         * and means of the reference, which share words with the means of the edited picture. */
+        /* The loop computes the planes in this order: squares of the edited picture, products, means of the edited
+         * picture, squares of the reference, and means of the reference, which share words with the means of the edited
+         * picture. */
         uint32_t *means = tile.words + row * stride + column;
 #pragma unroll 1
         for (int plane = 0; plane < planes; plane++) {
@@ -8616,9 +8676,9 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     }
 }
 
-/* Computes sums of neighbouring samples of a row, from one half of its words. In contrast to vif_plain_horizontal(), a
- * thread computes only four samples, which needs fewer registers and keeps more threads busy if there are few
- * columns. */
+/* Runs the horizontal filter for EDIT_RUN neighbouring samples of a row, on the halves of its words that `shift`
+ * selects. A thread computes only four samples, not eight as in vif_plain_horizontal(), which needs fewer registers and
+ * keeps more threads busy if there are few columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
     constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -8674,7 +8734,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
     }
 }
 
-/* The contribution of a sample with these statistics. */
+/* The contributions of a sample to the sums, computed from its variances s1 and s2 and their covariance s12. */
 struct EditTerm {
     int32_t information, noise;
 };
@@ -8687,7 +8747,8 @@ GPU_FN EditTerm edit_vif_term(const vmafgpu__vif_launch &vif, int32_t s1, int32_
     return EditTerm{ edit_log(n2, table) - edit_log(n1, table), is_flat && s2 > 0 ? s2 : 0 };
 }
 
-/* The block of a map that contains a sample of scale `shift`, and the first sample after the block. */
+/* Along one axis: the index of the map block that contains a sample of scale `shift`, and the first sample after the
+ * map block. */
 struct MapSpan {
     int32_t block, end;
 };
@@ -8707,8 +8768,8 @@ GPU_FN void map_add(int64_t *to, int64_t v) {
         atomic_add(to, v);
 }
 
-/* Adds the contributions of the samples of a tile to the sums of blocks: the sums of the picture, and the sums of the
- * reference compared with itself. A thread processes a part of a row. */
+/* Adds the contributions of the samples of a tile to the sums of map blocks: the sums of the distorted picture, and the
+ * sums of the reference compared with itself. A thread processes a part of a row. */
 template <int SCALE>
 GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y, int32_t columns, int32_t rows,
                     int32_t wide, const int32_t *s1_of, const int32_t *s2_of, const int32_t *s12_of) {
@@ -8892,13 +8953,13 @@ EDIT_VIF_KERNEL(3, 3, 2)
 
 /* ---- ADM ---- */
 
-/* This kind stores each cube instead of sums over columns. */
+/* This kind stores each masked cube instead of adding it to the sums of its row. */
 template <class Base> struct StoreKind : Base {};
 template <class Base> struct AdmSums<StoreKind<Base>, false> {
     uint64_t denominator[VMAFGPU__BANDS];
-    int64_t *out; /* of the next column; [2][VMAFGPU__BANDS] planes */
+    int64_t *out; /* where the cubes of the next column are stored; [2][VMAFGPU__BANDS] planes */
     int64_t plane;
-    bool is_own; /* the lane's row may be stored */
+    bool is_own; /* whether the lane's row is stored */
 };
 
 template <class Base>
@@ -8915,17 +8976,17 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<StoreKind<
     sums.out++;
 }
 
-/* This kind adds to the sums of blocks of a map instead of to sums over columns. */
+/* This kind adds the masked cubes to the sums of map blocks instead of to the sums of their rows. */
 template <class Base> struct MapKind : Base {};
 template <class Base> struct AdmSums<MapKind<Base>, false> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     const vmafgpu__map_blocks *map;
-    int32_t column, last, end; /* the next column; the ends of the block and of the tile */
-    int32_t row, which; /* row of blocks; 0: sums of the picture, 1: sums of the reference compared with itself */
-    bool is_own;        /* the sums include the lane's row */
+    int32_t column, last, end; /* the next column; the ends of the map block and of the tile */
+    int32_t row, which; /* row of map blocks; which: 0 for the picture, 1 for the reference compared with itself */
+    bool is_own;        /* whether the sums include the lane's row */
 };
 
-/* Starts new sums, for the block in the next column. */
+/* Starts new sums for the map block that contains the next column. */
 template <class Base> GPU_FN void map_adm_turn(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Base>, false> &sums) {
     const vmafgpu__map_blocks &map = *sums.map;
     sums.last =
@@ -8983,8 +9044,8 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     map_adm_turn(launch.adm, sums);
 }
 
-/* Computes the contributions of the base. A warp processes a tile. The second layer of blocks compares the reference
- * with itself. */
+/* Computes the contributions of the base. A warp processes a tile. Thread blocks with the z index 1 compare the
+ * reference with itself. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -9056,8 +9117,8 @@ struct EditLanes {
     int32_t count, own;
 };
 
-/* Loads rows of samples of both planes of a tile, `words` words each, starting at band position (x, y). Samples beyond
- * the frame are the same as in adm_load_tile(). */
+/* Loads rows of both planes of the tile at band position (x, y), `words` words per row. Samples beyond the frame are
+ * replaced as in adm_load_tile(). */
 template <class Kind>
 GPU_FN void edit_adm_load(uint32_t *tile, const EditLanes &lanes, const uint8_t *const (&plane)[2],
                           const int32_t (&pitch)[2], int32_t width, int32_t height, int32_t x, int32_t y, int32_t words,
@@ -9117,7 +9178,7 @@ GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t widt
     }
 }
 
-/* Writes the part of the low-pass band that changes, in a lane's row of the tile, to the scratch memory of the edit. */
+/* Writes the changed part of a lane's row of the low-pass band to the scratch memory of the edit. */
 template <class Kind>
 GPU_FN void edit_adm_write_low(const vmafgpu__edit_batch &batch, uint32_t index, const vmafgpu__rect &bands,
                                const uint32_t *tile, int32_t x, int32_t row) {
@@ -9140,8 +9201,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditLanes lanes = { launch.lanes, (int32_t)lane_index() & (launch.lanes - 1) };
     const uint32_t unit = (block_x() * block_threads() + thread_index()) / (uint32_t)launch.lanes;
     const uint32_t index = unit / (uint32_t)launch.strips;
-    /* This is always 0. It is added to values that are equal in all lanes, so that the compiler does not keep all of
-     * them in the few scalar registers. */
+    /* `nothing` is always 0, but the compiler cannot know this. It is added to values that are equal in all lanes,
+     * because the compiler would otherwise keep all of them in scalar registers, of which there are too few. */
     const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
     const bool is_there = index < (uint32_t)batch.count;
     const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
@@ -9165,7 +9226,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
     const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
-    /* `own_tile` is the first even row of the tile of the group. The odd rows begin at the same place in the other
+    /* `own_tile` is the first even row of the tile of the group. The odd rows begin at the same offset in the other
      * half. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;
     uint32_t *own_tile = tile + (int32_t)lane_index() / lanes.count * (lanes.count + 1) * Kind::STRIDE;
@@ -9177,10 +9238,11 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     AdmWalk<Kind> walk = {};
     walk.tile = tile;
     walk.sums.plane = (int64_t)g.w * g.h;
-    /* The walk begins at an even column. A column before the first changed one contributes the same as in the base. */
+    /* The walk begins at an even column. A column before the first changed one contributes the same as in the base, so
+     * it does not affect the sums of changes. */
 #pragma unroll 1
     for (int32_t x = around.of[0].first & ~1; any_lane(x < end); x += Kind::WIDTH) {
-        /* The last column is summed together with the column after it. */
+        /* The last column is summed in the step that computes the column after it. */
         const int32_t steps = x < end ? adm_lesser((end - x + 3 + Kind::PER_STEP) / Kind::PER_STEP, Kind::STEPS) : 0;
         const int32_t words = steps * (Kind::BYTES == 4 ? 2 : 1);
         walk.x = x;
@@ -9266,7 +9328,7 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
     edit_change(launch);
 }
 
-/* ---- maps: contributions of the base, by blocks ---- */
+/* ---- maps: contributions of the base, summed by map blocks ---- */
 
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     if (thread_index() == 0)
@@ -9277,8 +9339,8 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the slopes of the sums, in a single thread block. A thread processes support vectors first, then one input
- * of the model, and finally one of the sums. */
+/* Computes the derivatives (slopes) of the score with respect to the sums, in a single thread block. A thread processes
+ * support vectors first, then one input of the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
@@ -9316,7 +9378,7 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
     map_slopes(launch);
 }
 
-/* Computes how much of the loss each block of a map is responsible for, with one thread per block. */
+/* Computes how much of the loss each block of a map is responsible for, with one thread per map block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

@@ -13,8 +13,8 @@
 #define GPU_FN    [[maybe_unused]] static __attribute__((device, always_inline)) inline
 #define GPU_FAR   GPU_FN /* a call would need a stack */
 #define GPU_TABLE [[maybe_unused]] static __attribute__((constant)) const
-/* `blocks`, the minimum number of blocks per multiprocessor, only applies to NVIDIA. For AMD, the compiler chooses the
- * number of waves. */
+/* `blocks`, the minimum number of blocks per multiprocessor, only applies to NVIDIA. On AMD GPUs, the compiler chooses
+ * the occupancy. */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(const Launch launch)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) \
@@ -28,8 +28,8 @@ enum { LANES = 32 };
 #endif
 
 /* ---- indices and sizes ---- */
-/* The dispatch packet contains the sizes of the block and of the grid. Hidden kernel arguments would contain them, too,
- * but only if the HIP runtime fills them in. */
+/* The dispatch packet contains the sizes of the block and of the grid. Hidden kernel arguments also contain these
+ * sizes, but only if the HIP runtime fills them in. */
 struct Packet {
     uint16_t header, setup, threads[3], reserved;
     uint32_t grid_threads[3];
@@ -60,7 +60,8 @@ GPU_FN void block_barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
-/* The lanes of a wave run in lockstep. The fences only stop the compiler from moving accesses across the barrier. */
+/* The lanes of a wave run in lockstep. The fences only keep the compiler from moving memory accesses across the
+ * barrier. */
 GPU_FN void warp_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
     __builtin_amdgcn_wave_barrier();
@@ -137,7 +138,7 @@ GPU_FN Words4 load(const Words4 *p) {
     const Vector v = *(const GPU_READ_ONLY Vector *)p;
     return { v.x, v.y, v.z, v.w };
 }
-/* Uses a global address instead of a generic one. */
+/* The cast to the global address space avoids a generic store. */
 template <class T> GPU_FN void store(T *p, T v) {
     *(GPU_GLOBAL T *)p = v;
 }
@@ -189,8 +190,8 @@ GPU_FN uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return __builtin_amdgcn_perm(
         b, a, (selector & 15) | (selector & 0xf0) << 4 | (selector & 0xf00) << 8 | (selector & 0xf000) << 12);
 }
-/* These generate no instructions. They let clang prove that factors fit in 24 bits, so that it selects 24-bit products,
- * which ignore the upper bits. */
+/* The operations in small() generate no instructions. They let clang prove that factors fit in 24 bits, so that it
+ * selects 24-bit multiplications, which ignore the upper bits anyway. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
 }
@@ -233,13 +234,13 @@ GPU_FN double reciprocal(double v) {
 GPU_FN double whole(uint32_t v) {
     return v;
 }
-/* In C, the conversion would be undefined if `v` were out of range. */
+/* A C conversion would be undefined if `v` were out of range. */
 GPU_FN uint32_t truncate(double v) {
     uint32_t r;
     asm("v_cvt_u32_f64_e32 %0, %1" : "=v"(r) : "v"(v));
     return r;
 }
-/* Rounds down: clears the bits that a float cannot represent before the conversion. */
+/* Before the conversion, clears the bits that a float cannot represent, so that the result is rounded toward zero. */
 GPU_FN float float_down(uint32_t v) {
     const int beyond = 8 - leading_zeros(v);
     return (float)(beyond > 0 ? v >> beyond << beyond : v);
@@ -277,10 +278,10 @@ GPU_FN void add_where(uint32_t &sum, uint32_t v, bool where) {
     sum += where ? v : 0;
 }
 
-/* ---- matrix products: gfx12, and CDNA since gfx90a, which supports signed bytes only ----
+/* ---- matrix products: gfx12, and CDNA from gfx90a on (signed bytes only) ----
  *
- * gfx11 has matrix products, but they are not faster because they occupy the vector unit. The matrix products of gfx908
- * keep their sums in separate registers, which these kernels do not support. */
+ * gfx11 also has matrix products, but they bring no gain because they run on the vector unit. The matrix products of
+ * gfx908 keep their sums in separate registers, which these kernels do not support. */
 #if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__) || \
     defined(__GFX12__)
 #define GPU_MATRIX_16 1

@@ -14,10 +14,14 @@ endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
 endif
-# Windows programs are linked statically. Targets that need dlopen() are not built for Windows.
-WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(shell $(CC) -dumpmachine 2> /dev/null))
+# The system that CC compiles for. Windows programs are linked statically. Targets that need dlopen() are not built for
+# Windows.
+MACHINE    := $(shell $(CC) -dumpmachine 2> /dev/null)
+WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(MACHINE))
+MACOS      := $(strip $(foreach name,-darwin -macos,$(findstring $(name),$(MACHINE))))
+LIBDL      := $(if $(findstring -linux,$(MACHINE)),-ldl)
 EXE        := $(if $(WINDOWS),.exe)
-LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(if $(filter Linux,$(shell uname -s)),-ldl))
+LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(LIBDL))
 SANITIZE   ?=
 RUNNER     ?=
 # With the thread sanitizer, only the tests that use threads run; all tests would take hours.

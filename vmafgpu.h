@@ -1856,10 +1856,14 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #pragma fp_contract(off)
 #endif
 
-/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. */
+/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. clang warns
+ * about loops that are already unrolled. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wpass-failed"
+#endif
 #ifdef __cplusplus
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #ifndef __clang__
@@ -25859,6 +25863,7 @@ static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kep
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
+    (void)only_loaded, (void)is_kept; /* Strict POSIX has neither flag. */
 #ifdef RTLD_NOLOAD
     flags |= only_loaded ? RTLD_NOLOAD : 0;
 #endif
@@ -34922,10 +34927,9 @@ VMAFGPU__COLD_END
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
-/* clang warns about loops that are already unrolled, and about attribute sections that contain no function. */
+/* clang warns about attribute sections that contain no function. */
 #ifdef __clang__
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
 #pragma clang diagnostic ignored "-Wpragma-clang-attribute"
 #endif
 

@@ -1,5 +1,5 @@
 # Builds and installs the library libvmaf. The Makefiles of the repository and of a release include this file. They
-# define CC, WINDOWS, BUILD, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and $(BUILD)/vmafgpu_amd.h.
+# define CC, WINDOWS, MACOS, LIBDL, BUILD, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and $(BUILD)/vmafgpu_amd.h.
 # PREFIX, LIBDIR and DESTDIR have their usual meaning.
 #
 # LIBRARIES=static (or shared) builds and installs only that library; the default is both. If a folder contains both,
@@ -9,7 +9,13 @@
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 vmaf_headers := feature.h model.h picture.h libvmaf_cuda.h
-vmaf_library := $(BUILD)/$(if $(WINDOWS),libvmaf.dll,libvmaf.so.3)
+vmaf_name    := $(if $(WINDOWS),libvmaf.dll,$(if $(MACOS),libvmaf.3.dylib,libvmaf.so.3))
+# the name that linkers look for, a link to the library
+vmaf_link    := $(if $(WINDOWS),,$(if $(MACOS),libvmaf.dylib,libvmaf.so))
+vmaf_library := $(BUILD)/$(vmaf_name)
+vmaf_comma   := ,
+vmaf_soname   = $(if $(MACOS),-install_name$(vmaf_comma)'$(LIBDIR)/$(vmaf_name)',-soname$(vmaf_comma)$(vmaf_name))
+vmaf_ar      := $(if $(filter-out default undefined,$(origin AR)),$(AR),$(if $(filter %-gcc,$(CC)),$(CC:gcc=ar),ar))
 vmaf_kernels := vmafgpu_kernels.nvidia vmafgpu_kernels.amd
 # A library in PREFIX/lib finds the kernels in PREFIX/lib/vmafgpu. A library in another folder needs the path at compile
 # time.
@@ -29,7 +35,7 @@ vmaf_flags   := $(vmaf_folder) $(if $(EMBED),-I$(BUILD)) \
                 $(if $(filter nvidia,$(EMBED)),-DVMAFGPU_NVIDIA_HEADER='"vmafgpu_nvidia.h"') \
                 $(if $(filter amd,$(EMBED)),-DVMAFGPU_AMD_HEADER='"vmafgpu_amd.h"')
 # Libraries that programs need in addition if they link libvmaf.a
-vmaf_private := $(if $(WINDOWS),,-lm -lpthread $(if $(filter Linux,$(shell uname -s)),-ldl))
+vmaf_private := $(if $(WINDOWS),,-lm -lpthread $(LIBDL))
 
 .PHONY: libvmaf install-libvmaf uninstall-libvmaf vmaf_forced
 
@@ -47,12 +53,13 @@ $(BUILD)/libvmaf.o: examples/libvmaf/libvmaf.c examples/libvmaf/libvmaf.h exampl
 
 $(BUILD)/libvmaf.a: $(BUILD)/libvmaf.o
 	rm -f $@
-	$(if $(filter %-gcc,$(CC)),$(CC:gcc=ar),ar) rcs $@ $<
+	$(vmaf_ar) rcs $@ $<
 
-# Programs load libvmaf.so.3, linkers look for libvmaf.so. -static in LDFLAGS is for programs, not for a shared library.
-$(BUILD)/libvmaf.so.3: $(BUILD)/libvmaf.o
-	$(CC) -shared $(CFLAGS) -Wl,-soname,libvmaf.so.3 $(SANFLAGS) -o $@ $< $(filter-out -static,$(LDFLAGS)) $(LDLIBS)
-	ln -sf libvmaf.so.3 $(BUILD)/libvmaf.so
+# -static in LDFLAGS is for programs, not for a shared library. On macOS, a program stores the install name of a library
+# as the path from which to load it.
+$(BUILD)/libvmaf.so.3 $(BUILD)/libvmaf.3.dylib: $(BUILD)/libvmaf.o
+	$(CC) -shared $(CFLAGS) -Wl,$(vmaf_soname) $(SANFLAGS) -o $@ $< $(filter-out -static,$(LDFLAGS)) $(LDLIBS)
+	ln -sf $(vmaf_name) $(BUILD)/$(vmaf_link)
 
 $(BUILD)/libvmaf.dll: $(BUILD)/libvmaf.o
 	$(CC) -shared $(CFLAGS) -Wl,--out-implib,$@.a -o $@ $< $(LDFLAGS) $(LDLIBS)
@@ -60,7 +67,7 @@ $(BUILD)/libvmaf.dll: $(BUILD)/libvmaf.o
 vmaf_include = $(DESTDIR)$(PREFIX)/include/libvmaf
 
 # Fails if these folders contain another libvmaf. All files of this library contain the word vmafgpu.
-vmaf_ours = for file in '$(DESTDIR)$(LIBDIR)/libvmaf.so.3' '$(DESTDIR)$(LIBDIR)/libvmaf.a' \
+vmaf_ours = for file in '$(DESTDIR)$(LIBDIR)/$(vmaf_name)' '$(DESTDIR)$(LIBDIR)/libvmaf.a' \
     '$(vmaf_include)/libvmaf.h' '$(DESTDIR)$(PREFIX)/bin/libvmaf.dll'; do \
     [ ! -e "$$file" ] || grep -q vmafgpu "$$file" || { \
         echo "$$file belongs to another libvmaf; choose another PREFIX and LIBDIR, or remove that libvmaf" >&2; \
@@ -72,7 +79,7 @@ install-libvmaf: libvmaf
 ifneq ($(vmaf_shared),)
 	install -m 755 $(vmaf_library) '$(DESTDIR)$(if $(WINDOWS),$(PREFIX)/bin,$(LIBDIR))'
 	$(if $(WINDOWS),install -m 644 $(BUILD)/libvmaf.dll.a '$(DESTDIR)$(LIBDIR)', \
-	    ln -sf libvmaf.so.3 '$(DESTDIR)$(LIBDIR)/libvmaf.so')
+	    ln -sf $(vmaf_name) '$(DESTDIR)$(LIBDIR)/$(vmaf_link)')
 endif
 	$(if $(vmaf_static),install -m 644 $(BUILD)/libvmaf.a '$(DESTDIR)$(LIBDIR)')
 	install -m 644 examples/libvmaf/libvmaf.h '$(vmaf_include)'
@@ -92,6 +99,6 @@ uninstall-libvmaf:
 	@$(vmaf_ours)
 	cd '$(DESTDIR)$(PREFIX)' && rm -f $(vmaf_headers:%=include/libvmaf/%) include/libvmaf/libvmaf.h \
 	    include/libvmaf/version.h include/libvmaf/LICENSE bin/libvmaf.dll $(vmaf_kernels:%=lib/vmafgpu/%)
-	cd '$(DESTDIR)$(LIBDIR)' && rm -f libvmaf.so libvmaf.so.3 libvmaf.a libvmaf.dll.a pkgconfig/libvmaf.pc
+	cd '$(DESTDIR)$(LIBDIR)' && rm -f $(vmaf_link) $(vmaf_name) libvmaf.a libvmaf.dll.a pkgconfig/libvmaf.pc
 	cd '$(DESTDIR)$(PREFIX)' && for folder in include/libvmaf lib/vmafgpu; do [ ! -d $$folder ] || \
 	    rmdir $$folder 2> /dev/null || :; done

@@ -7,8 +7,13 @@
 #ifndef SYSTEM_H
 #define SYSTEM_H
 
-#if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
-#define _XOPEN_SOURCE 700 /* isatty, fileno, clock_gettime, mmap, realpath, sigaction */
+/* isatty, fileno, clock_gettime, mmap, realpath, sigaction. macOS and the BSDs declare them without a request, and a
+ * request for POSIX would hide _SC_NPROCESSORS_ONLN there. */
+#if defined(__NetBSD__)
+#define _NETBSD_SOURCE
+#elif !defined(_WIN32) && !defined(__APPLE__) && !defined(__FreeBSD__) && !defined(__OpenBSD__) && \
+    !defined(__DragonFly__) && !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700
 #endif
 #ifndef _WIN32
 #define VIDEO_MAP

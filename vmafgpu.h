@@ -15,15 +15,17 @@
  *
  * ==== EVERY PROGRAM ====
  *
- * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (here _pool()), and _close().
+ * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (in this example, _pool()), and
+ * _close().
  *
- *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref, dist: buffers for one frame.
+ *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. `ref` and `dist` are buffers, each
+ *     // for one frame.
  *     int print_vmaf(int width, int height, unsigned char *ref, unsigned char *dist) {
  *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero means the default in every field
  *         vmafgpu *v = NULL;
  *         double mean = 0;
  *         cfg.width = width, cfg.height = height;
- *         int ok = vmafgpu_open(&v, &cfg) == VMAFGPU_OK;        // allocates all memory; model vmaf_v0.6.1
+ *         int ok = vmafgpu_open(&v, &cfg) == VMAFGPU_OK;        // allocates all memory; loads vmaf_v0.6.1
  *         while (ok && read_pair(ref, dist)) {                  // your function: reads the next frame of each clip
  *             vmafgpu_frame r = vmafgpu_frame_of(&cfg, ref, 0), d = vmafgpu_frame_of(&cfg, dist, 0);
  *             ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;       // scores the pair, or queues it on a GPU
@@ -49,10 +51,10 @@
  * distorted(i) and encode(i, quality) are functions that you write; each returns frame i as a vmafgpu_frame. Check all
  * results as the program above does.
  *
- * SCORE A CLIP. The program above scores a clip. One pass over the clip can score with several models and compute
- * additional features. A context has one column for each feature value, followed by one for the score of each model.
- * Pool a column with vmafgpu_pool() or vmafgpu_percentile(). To pool part of the clip, use vmafgpu_pool_range(). To
- * score another clip of the same format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. A single pass over the clip can compute the scores of several models,
+ * and additional features. Results are arranged in columns: one for each output of a feature, followed by one for the
+ * score of each model. Pool a column with vmafgpu_pool() or vmafgpu_percentile(). To pool part of the clip, use
+ * vmafgpu_pool_range(). To score another clip of the same format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -62,10 +64,11 @@
  *     vmafgpu_pool(v, vmafgpu_column_index(v, "psnr_y"), VMAFGPU_POOL_MIN, &value);
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
- * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so the score of a frame becomes ready at the next push, or, on a GPU, when the batch that contains the
- * frame has finished. Alternatively, set config.on_score, a callback that receives each score. For an endless stream,
- * set config.discard_scores: memory use then stays constant, and vmafgpu_pool() still works.
+ * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. The feature motion, which
+ * the models use, depends on the next reference. On the CPU, the score of a frame therefore becomes ready when the next
+ * pair is pushed; on a GPU, when the batch that contains the next pair has finished. Alternatively, set
+ * config.on_score, a callback that receives each score. For an endless stream, set config.discard_scores: memory use
+ * then stays constant, and vmafgpu_pool() still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -77,10 +80,10 @@
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
  * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
  * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
- * Neither function changes the clip, so you must still push the encode that you choose. In the clip, this encode can
- * score lower, because motion2 then also depends on the next reference. All candidates have the same motion2. Scores
- * are clipped to the score range of the model. To rank encodes that reach the upper end of this range, set disable_clip
- * in the model config.
+ * Neither function changes the clip, so you must still push the encode that you choose. As part of the clip, this
+ * encode can get a lower score, because its motion2 then also depends on the next reference. All candidates have the
+ * same motion2. Scores are clipped to the score range of the model. To rank encodes that reach the upper end of this
+ * range, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
@@ -88,9 +91,9 @@
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // requires cfg.max_candidates >= 2
  *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
- * SEVERAL DISTORTED VIDEOS. Open one context per distorted video, all with the same config. Push the frames with the
- * same index in one call. On the CPU, the contexts share the work that depends only on the reference. Each context has
- * its own scores.
+ * SEVERAL DISTORTED VIDEOS. Open one context per distorted video, all with the same config. Push all frames with the
+ * same index in a single call. On the CPU, the contexts share the work that depends only on the reference. Each context
+ * has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -100,7 +103,7 @@
  *
  * SEGMENTS OF A CLIP can be scored separately. Each frame gets the same score as if the whole clip were scored,
  * provided that you also push the references just before and after the segment, because motion depends on them.
- * score.index, and the pair count that config.subsample uses, start at the first pair of the segment.
+ * score.index and config.subsample count pairs from the start of the segment: its first pair has index 0.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -108,15 +111,16 @@
  *             ref = reference(i), vmafgpu_push_preceding(v, &ref);
  *     for (int64_t i = first; i <= last; i++)
  *         ref = reference(i), dist = distorted(i), vmafgpu_push(v, &ref, &dist);
- *     if (last + 1 < frames)                                                  // then flush
- *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
+ *     if (last + 1 < frames)
+ *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);         // finally, call vmafgpu_flush()
  *
  * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
  * where a frame is stored. A frame in GPU memory remains in use after the push. Frame i is free when
  * vmafgpu_reusable_count() returns more than i. To wait for this, pass i + 1 to vmafgpu_wait(). To make a stream wait
  * instead, call vmafgpu_stream_wait().
  *
- *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // for all frames
+ *     cfg.backend = VMAFGPU_BACKEND_CUDA;
+ *     cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;                           // all frames are in GPU memory
  *     cfg.gpu.stream = my_stream;                                             // the stream that fills the frames
  *     vmafgpu_frame ref = VMAFGPU_INIT;
  *     ref.data[0] = (const void *)(uintptr_t)address, ref.pitch[0] = pitch, ref.memory = VMAFGPU_MEMORY_DEVICE;
@@ -132,10 +136,10 @@
  *
  * LIVE. In games and live streams, each score is needed before the next pair is pushed, and no call may block. With
  * config.live, a score does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the other
- * pairs then get the same scores as in a clip without the skipped pair. Use a ring buffer of gpu.queue_depth pairs of
- * frames. Close the context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair before it
- * returns, so call it from a background thread. If the frame size changes, close the context and open a new one.
- * Because motion depends on the previous reference, scale the last reference to the new size and pass it to
+ * pairs then get the same scores as in a clip without the skipped pair. Keep the frames in a ring buffer that holds
+ * gpu.queue_depth pairs. Close the context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair
+ * before it returns, so call it from a background thread. If the frame size changes, close the context and open a new
+ * one. Because motion depends on the previous reference, scale the last reference to the new size and pass it to
  * vmafgpu_push_preceding() with the new context.
  *
  *     vmafgpu_score score;
@@ -149,10 +153,10 @@
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
  * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
  * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
- * to the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which feature sums and which blocks of the
- * frame affect the score most. Edits require models that use only adm, vif and motion, as all v0.6 models do except the
- * float ones. Edits change neither the clip nor your frames: write the chosen samples into your frame before you push
- * it.
+ * to the base. vmafgpu_edit_gradient() shows which feature sums affect the score most; vmafgpu_edit_blocks() estimates
+ * how much of the score is lost in each block of the frame. Edits require models that use only adm, vif and motion, as
+ * all v0.6 models do except the float ones. Edits change neither the clip nor your frames: write the chosen samples
+ * into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
@@ -180,8 +184,8 @@
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
  *
- * YOUR OWN MODELS can be JSON text in the format of libvmaf, or C arrays that examples/embed_model.c generates from
- * JSON text.
+ * YOUR OWN MODELS can be loaded from JSON text in libvmaf's format, or compiled in as C arrays, which
+ * examples/embed_model.c generates from such text.
  *
  *     vmafgpu_model *model;
  *     vmafgpu_model_config mine = VMAFGPU_INIT;
@@ -216,11 +220,12 @@
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at 3 and 5 picture heights
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at 1.5 and 3 picture heights; the score range of _3d0h_2160 is 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
- * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so
- * frames need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were
- * trained on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h,
- * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to
- * the size of the frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
+ * The eight v1 models (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so frames
+ * need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were trained
+ * on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h, _1d5h_2160),
+ * 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to the size of the
+ * frames, specify the original size in the options of the model config, for example
+ * "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
  * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported. Each feature is listed with its
  * columns, followed by its options in the form: name (alias) default, range. Options are separated by `|`. If the value
@@ -231,8 +236,9 @@
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
  *           debug false; if true, adds numerators and denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
- *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
- *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50, used in adm_csf_mode 1
+ *           adm_enhn_gain_limit (egl) 100, 1..100
+ *           adm_csf_mode (csf) 0, 0..3: 0 means Watson, 1 means Barten, 2 and 3 each mean a fitted table
+ *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50; used only if adm_csf_mode is 1
  *           adm_norm_view_dist (nvd) 3, 0.75..24
  *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh must be at least 3240
  *           adm_noise_weight (nw) 0.03125, 0..1500
@@ -253,8 +259,9 @@
  *           the encode, if different from those of the frames
  *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
  *           heatmaps_path: see config.on_heatmap
- *           the width or the height must be at least 216 pixels. The window is scaled with the frame size and must not
- *           exceed 65 pixels, so frames larger than 4K require cambi_high_res_speedup or a smaller window_size
+ *           the width or the height must be at least 216 pixels. window_size is for 4K and is scaled with the frame
+ *           size. The scaled window must not exceed 65 pixels, so frames larger than 4K require cambi_high_res_speedup
+ *           or a smaller window_size
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
  *           prescaling
  *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
@@ -269,17 +276,17 @@
  *   kernels. In these cases the whole context uses the CPU, or vmafgpu_open() fails if the config requires a GPU.
  *   psnr    psnr_y, psnr_cb, psnr_cr
  *           enable_chroma true | enable_mse false; if true, adds mse_y and so on
- *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0, at least 0
+ *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0; must not be negative
  *           reduced_hbd_peak false; if true, the peak is 255 * 2^(bits - 8) instead of 2^bits - 1
- *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma. The value is
- *           NaN for planes smaller than 8x8
+ *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; only 8, 10 and 12 bits; needs chroma. The values for
+ *           planes smaller than 8x8 are NaN
  *   ciede          ciede2000; needs chroma; CPU only above 33554432 pixels
  *   float_adm      adm2, aim, adm3, adm_scale0..3; needs at least 17x17 pixels
- *           the options of adm except adm_skip_aim. The range of adm_csf_mode is 0..9: 1 means Barten, 2 means another
- *           fit, and all other values mean Watson. The alias of adm_ref_display_height is rdf, and nvd * rdf has no
- *           minimum
+ *           the options of adm except adm_skip_aim. The range of adm_csf_mode is 0..9: 1 means Barten, 2 means a
+ *           formula (not the table that adm uses), and all other values mean Watson. The alias of
+ *           adm_ref_display_height is rdf, and nvd * rdf has no minimum
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0): all -1, at most 10; sensitivity per scale; negative: not set
+ *           adm_f1s0..3 (f1s0..3), adm_f2s0..3 (f2s0..3): all -1, at most 10: sensitivity at each scale, if not negative
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
@@ -291,7 +298,7 @@
  *   float_motion   motion, motion2, motion3; uses the reference only
  *           motion_filter_size (mfs) 5; 1 means no filter, 3 means three taps, and all other values mean five taps
  *           motion_add_scale1 (mdc) false | motion_force_zero (force_0) false
- *           motion_add_uv (mau) false; can be combined with motion_add_scale1 for 4:4:4 only
+ *           motion_add_uv (mau) false; can be combined with motion_add_scale1 only if chroma is 4:4:4
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as
  *           for motion | debug true; if false, the column `motion` is omitted
  *   float_ssim     float_ssim; needs at least 11x11 pixels after downscaling
@@ -321,17 +328,17 @@
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
  *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the folder of the executable, and
  *     ../lib/vmafgpu and ../vmafgpu relative to it, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain
- *     checksums. Unsuitable files are refused with a message.
+ *     checksums. Damaged files and files of another version are refused with a message.
  *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
  *     with the kernels that the context will use, and the result is compared with the result of the CPU.
  *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
  *
  * GPU: memory of frames
  *   frame.memory    how the frame is read                                                 when you may overwrite it
- *   HOST            copied and checked by gpu.copy_threads threads during the push        when the push has returned
- *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
+ *   HOST            copied and checked by gpu.copy_threads threads during the push        after the push has returned
+ *   HOST, acquired  you write to buffers from vmafgpu_acquire_pair(); no further copy     only before the push
  *   PINNED          copied by the GPU                                                     when it is reusable (1)
- *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
+ *   DEVICE          luma: in place or packed by the GPU (see below); chroma: in place     when it is reusable (1)
  *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
  *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. Work queued on a stream after
  *       vmafgpu_stream_wait() may also overwrite the frame.
@@ -340,11 +347,12 @@
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
- * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. Up to gpu.queue_depth batches can be in
- * flight; a push blocks only if this queue is full. Scores become available when their batch has finished.
- * vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() does not
- * wait for other pairs, except for the oldest batch if the queue is full. A batch size of 1 has the lowest latency, but
- * for small pictures the throughput is many times higher with the default batch size.
+ * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. A queue holds up to gpu.queue_depth batches
+ * in flight; a push blocks only if this queue is full. The scores of a batch become available when the batch has
+ * finished, except that motion needs the next pair. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an
+ * incomplete batch. vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the oldest
+ * batch. A batch size of 1 gives the lowest latency. For small pictures, however, the default batch size gives many
+ * times the throughput.
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens the GPU
  * while the first pairs are scored on the CPU. Once the GPU is open, the next push or acquisition switches to it; CPU
@@ -355,13 +363,13 @@
  * contexts.
  *
  * GPU: several. The GPUs take turns: each GPU is assigned a run of gpu.queue_depth * gpu.batch consecutive pairs. If
- * features depend on earlier frames, the GPU also receives the one or two references (or the one pair) that precede the
- * run, and the run is shortened by as many pairs. Each GPU uses as much memory as a single GPU would with the same
- * settings. Device frames are read in place if they are on the GPU that vmafgpu_next_device() returns before the push.
- * Frames on another GPU are copied peer to peer; this requires one byte per sample for 8-bit frames, and samples in the
- * low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With
- * several GPUs, device frames must therefore be ready when they are pushed. RGB frames must be in host or pinned
- * memory.
+ * features depend on earlier frames, the GPU also receives the one or two references that precede the run (with
+ * speed_temporal, the preceding pair), and the run is shortened by the same number of pairs. Each GPU uses as much
+ * memory as a single GPU would with the same settings. Device frames are read in place if they are on the GPU that
+ * vmafgpu_next_device() returns before the push. Frames on another GPU are copied peer to peer; this requires one byte
+ * per sample for 8-bit frames, and samples in the low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and
+ * vmafgpu_stream_wait() require a single GPU. With several GPUs, device frames must therefore be ready when they are
+ * pushed, and RGB frames must be in host or pinned memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -370,16 +378,17 @@
  *   host memory is short at open                         the CPU is used (1)                     VMAFGPU_ERROR_MEMORY
  *   GPU fails later, frames in host or pinned memory     these pairs are scored on the CPU (2)   the same
  *   GPU fails later, frames in GPU memory                VMAFGPU_ERROR_DEVICE for these pairs    the same
- *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as it does with CUDA.
+ *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as with backend CUDA.
  *   (2) The scores are bit-identical to those of the GPU.
  *   - Scores from before a failure remain available. If one of several GPUs fails, the pairs assigned to this GPU are
  *     scored on the CPU, and the other GPUs continue. If all GPUs fail, the CPU continues alone.
- *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime terminates the
- *     process.
+ *   - If an AMD GPU faults, for example because the memory of a device frame is too small, the AMD runtime terminates
+ *     the process.
  *
- * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- * mean absolute difference between two blurred references (integer_motion of libvmaf). For the last frame, motion2 is
- * |i, i-1|; for the first frame, it is 0.
+ * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences: |i, i-1|, the difference from the
+ * previous reference, and |i+1, i|, the difference from the next. Each is the mean absolute difference between two
+ * blurred references (integer_motion of libvmaf). For the last frame, motion2 is |i, i-1|; for the first frame, it is
+ * 0.
  *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. In the same way, motion3,
  *     and motion columns computed with non-default options, use only earlier frames. All other columns are unchanged.
  *     Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends with this
@@ -392,9 +401,9 @@
  *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
  * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
- * implements libvmaf's functions with this header. New code fills in one config before the open, instead of adding
- * models and features with one call each. Functions report a failure as a vmafgpu_result with a message, not as a
- * negative errno.
+ * implements the functions of libvmaf on top of this header. In new code, fill in one config before the open, instead
+ * of calling a function for each model and feature. Functions report a failure with a vmafgpu_result and a message, not
+ * with a negative errno.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -446,10 +455,10 @@
  *                                  and later.) With compilers other than GCC, clang and MSVC, this switch is required,
  *                                  and only one thread is supported
  *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
- *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
- *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on each omit one target.
- *                                  The data of an omitted target is still included if the kernels of another target are
- *                                  stored as differences from it
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file
+ *                                  (vmafgpu_nvidia.h, which `make blobs` creates). VMAFGPU_NO_SM_75 and so on each omit
+ *                                  one target. The data of an omitted target is still included if the kernels of
+ *                                  another target are stored as differences from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
  *   VMAFGPU_NO_SIMD                no vector code, for debug builds. Halves the compile time (normally 15 seconds) and
@@ -480,13 +489,13 @@
  *   - If config.threads is n, the calling thread and n - 1 threads that are started at open share the work on each
  *     frame. Small frames use fewer threads. With config.parallel_for, your own thread pool does this work instead. By
  *     default, no thread is started.
- *   - On a GPU, frames in host memory are copied by gpu.copy_threads threads (default: config.threads). The driver may
- *     start threads of its own. The GPU works while the calling thread continues. With gpu.open_in_background, another
+ *   - If a GPU is used, gpu.copy_threads threads (default: config.threads) copy frames in host memory. The driver may
+ *     start threads of its own. The calling thread continues while the GPU works. With gpu.open_in_background, another
  *     thread runs until the GPU is open. If gpu.copy_threads is more than 1 and config.parallel_for is NULL, several
  *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
- * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
+ * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. Tests enforce limits of 48 kB
  * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional
  * stack for the driver.
  *
@@ -508,9 +517,9 @@
  * option at fault. A failed call changes nothing, unless its description states otherwise.
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
- * unless -fshort-enums is used; in that case, use it for all files. Paths are passed to the C library unchanged; on
- * Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with
- * VMAFGPU_ABI.
+ * unless -fshort-enums is used; in that case, use this option for all files. Paths are passed to the C library
+ * unchanged; on Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare
+ * vmafgpu_abi() with VMAFGPU_ABI.
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
@@ -532,9 +541,10 @@
  *     533, and on hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C
  *     code. The CUDA code of libvmaf always computes different ADM and motion results.
  *   - Results do not depend on the C library, the compiler, the processor, the number of threads, parallel_for or the
- *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and one piece of code converts
- *     the sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow
- *     and powf are part of this header (>>functions) and return the same bits as those of the GNU C library.
+ *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and all backends use the same
+ *     code to convert these sums to doubles. The other features use floats throughout, in a fixed order of operations.
+ *     exp, log10, pow and powf are part of this header (>>functions) and return the same bits as those of the GNU C
+ *     library.
  *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
  *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. This is not known to change any feature value.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
@@ -544,7 +554,7 @@
  *         sizes as libvmaf's vif and motion (16 pixels or more)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: a sample is a 16-bit word; libvmaf reads single bytes
  *         as samples
- *       cambi with full_ref, 10 bits and a source larger than the frames: rows are in order; libvmaf mixes them up
+ *       cambi with full_ref, 10 bits and a source larger than the frames: rows stay in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
  *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
  *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
@@ -585,9 +595,9 @@
  *   >>threads           parallel work on a frame            >>contrast sensitivity  of adm and float_adm
  *   >>resampling        Gaussian filters, resizing of planes  >>chains            division of a frame among threads
  *   >>cpu state         state of the CPU backend
- * Chapters. Each implements features, in up to five parts: code shared with kernels, code for the CPU, code that is
- * compiled for each instruction set (lanes: plain C that the compiler vectorises; vectors: explicit vector code), code
- * for GPUs, and tables:
+ * Chapters. A chapter is a section that implements one or more features. It has up to five parts: code shared with
+ * kernels, code for the CPU, code that is compiled for each instruction set (lanes: plain C that the compiler
+ * vectorises; vectors: explicit vector code), code for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references        >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
@@ -624,9 +634,9 @@
  *   GPU: in vmafgpu__gpu_submit(), threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller wrote
  *   the samples there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
  *   is full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a
- *   copy of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event. If the GPU
- *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a GPU that is being
- *   opened in the background, are units of one backend, vmafgpu__fleet_backend.
+ *   copy of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event has
+ *   occurred. If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a
+ *   GPU that is being opened in the background, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
@@ -769,8 +779,8 @@ typedef enum vmafgpu_memory {
                                 With several GPUs, see vmafgpu_next_device() */
     VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores the frame, such as
                                 imported Vulkan or Direct3D images. The images must be at least as large as the frame.
-                                They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
-                                sample. An image element contains one sample, or two samples for semi-planar chroma (R8,
+                                They contain RGB pixels, or planes with 8 or 16 bits per sample in the layout of the
+                                config. An image element contains one sample, or two samples for semi-planar chroma (R8,
                                 R8G8, R16, R16G16 in Vulkan). `pitch` is ignored, as are the low bits of words in
                                 SEMIPLANAR_HIGH. YUV images require that gpu.frame_memory is SURFACE or that
                                 config.colour is set */
@@ -805,7 +815,7 @@ typedef enum vmafgpu_pixels {
  *     (luma) or 224 (chroma).
  *   - Chroma is computed from weighted sums of R, G and B and rounded only once. Edge pixels are repeated beyond the
  *     edge. Sizes of subsampled chroma are rounded down: if the width or height is odd, no chroma is computed for the
- *     last column or row, because features do not use it, as in libvmaf.
+ *     last column or row, because neither libvmaf nor this library uses it.
  *   - RGBA16F pixels are in linear light, with the colour primaries of the standard that `matrix` names. A table
  *     applies the transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1
  *     (with PQ, above 10000 cd/m2) become 1.
@@ -824,7 +834,7 @@ typedef enum vmafgpu_range {
     VMAFGPU_RANGE_FULL            /* at 8 bits: 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; pixel weights */
+typedef enum vmafgpu_siting {     /* position of chroma samples in 4:2:0 and 4:2:2, and the resulting pixel weights */
     VMAFGPU_SITING_UNSTATED = 0,
     VMAFGPU_SITING_LEFT,          /* in a luma column, between two luma rows: MPEG-2, default in H.264. Weights [1 2 1]
                                      across, [1 1] down */
@@ -847,8 +857,8 @@ typedef struct vmafgpu_colour {
     vmafgpu_transfer transfer;    /* used for RGBA16F frames only, which require it */
 } vmafgpu_colour;
 
-/* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and never written. Only
- * samples are read, never the bytes between rows. The struct itself is read only during the call.
+/* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and is never written to.
+ * Only samples are read, never the bytes between rows. The struct itself is read only during the call.
  *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
  *     Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features that use chroma
  *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
@@ -872,8 +882,9 @@ typedef struct vmafgpu_frame {
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with its pre- and post-processing. The fields correspond to the keys in the model files
- * of libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
+/* A support-vector regression model (SVM) with its pre- and post-processing. The fields correspond to the keys in the
+ * model files of libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such
+ * structs. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
@@ -920,8 +931,8 @@ typedef struct vmafgpu_model {
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
  *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
- *     _acquire_pair(), _percentile(), _close() and the model reader. In two cases, any library function can call them,
- *     at the next call on the context: after a GPU has failed, and if gpu.open_in_background is set.
+ *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, and with
+ *     gpu.open_in_background, any other call on the context can also call them.
  *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
  *     the GPU also calls them, possibly while the calling thread does. If several threads open several GPUs, these
  *     threads also call the functions. */
@@ -945,12 +956,12 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* uses a GPU if there is one with kernels for all features (NVIDIA is tried before
+    VMAFGPU_BACKEND_AUTO = 0,   /* uses a GPU if one is usable and has kernels for all features (NVIDIA is tried before
                                    AMD); otherwise uses the CPU, without an error. vmafgpu_backend_note() explains why
                                    the CPU is used. Without a usable GPU, the open fails only if gpu.frame_memory is
-                                   DEVICE or SURFACE or gpu.devices is set. An address does not identify the vendor of
-                                   the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or
-                                   gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
+                                   DEVICE or SURFACE or gpu.devices is set. The address of a frame does not identify the
+                                   vendor of the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream
+                                   or gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
     VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no such GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
                                    VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
@@ -1022,21 +1033,21 @@ typedef struct vmafgpu_gpu_config {
                                            vmafgpu_open() */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
-                                           file is searched for, see `GPU: requirements` in the manual */
+                                           library searches for a file (see `GPU: requirements` in the manual) */
     const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
                                            libamdhip64.so.8 to .so.5 / amdhip64_7.dll and older versions */
     vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster type */
     int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
-                                           frames in host memory, for all GPUs together. They also open several GPUs at
-                                           the same time, and they compute scores after the GPU has failed and, with
-                                           open_in_background, until the GPU is open. If `frame_memory` is not HOST,
-                                           they run only during the open */
+                                           frames in host memory, for all GPUs together. If there are several GPUs, the
+                                           threads open them at the same time. They also compute scores after the GPU
+                                           has failed and, with open_in_background, until the GPU is open. If
+                                           `frame_memory` is not HOST, they run only during the open */
     int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
                                            self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
                                            kernel and the card */
 } vmafgpu_gpu_config;
 
-/* A model that computes scores. Set `version` for a built-in model, or `model` for any other. */
+/* A model that computes scores. Set `version` for a built-in model, or `model` for any other model. */
 typedef struct vmafgpu_model_config {
     const char          *version;          /* name of a built-in model: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h",
                                               ...; see MODELS in the manual */
@@ -1115,12 +1126,12 @@ typedef struct vmafgpu_config {
                                              in the manual. With `live`, gpu.batch is 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
-                                             1..16; default 1. Each frame after the first takes about 1.5 bytes of
+                                             1..16; default 1. Each candidate beyond the first adds about 1.5 bytes of
                                              memory per pixel */
     int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() processes in one pass
-                                             on the CPU, 1..16; default 1. If a call has more contexts than this, it
-                                             takes several passes. Values above 1 take some memory per thread. Set the
-                                             same value in all contexts */
+                                             on the CPU, 1..16; default 1. If a call receives more contexts, it makes
+                                             several passes. Values above 1 require some memory per thread. Set the same
+                                             value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
                                              samples, usually 16; default 0: no maps. Requires `live` and a model. Only
                                              the features that edits support are allowed, and `contexts_per_pass` must
@@ -1223,8 +1234,8 @@ typedef struct vmafgpu vmafgpu;
 
 /* Opens a context and allocates all its memory except the score list. *context is set even on failure; after a failure,
  * pass it only to vmafgpu_last_error() and, finally, to vmafgpu_close(). *context is NULL only if there is no memory
- * for the context itself (VMAFGPU_ERROR_MEMORY). The comment above, under Config, states how long the data that
- * `config` points to must live. */
+ * for the context itself (VMAFGPU_ERROR_MEMORY). For how long the data that `config` points to must live, see Config
+ * above. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
 /* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
@@ -1248,8 +1259,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
- *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. For
- *     each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
+ *   - If the GPU fails later, pairs whose frames are in host or pinned memory are scored on the CPU, bit-identically.
+ *     For each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
  *   - If a sample exceeds the bit depth and the CPU checks that sample, the push fails with VMAFGPU_ERROR_FRAME. If the
  *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma. It also checks luma that
  *     is in device memory, in acquired buffers, or in pinned memory that it copies unchanged. The CPU checks all other
@@ -1280,8 +1291,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
  *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
  *     blocks as a push does.
- *   - If samples exceed the bit depth, the pair fails if a GPU is used (as with pinned memory), and the push fails if
- *     the CPU is used.
+ *   - If a sample exceeds the bit depth, the result depends on the backend: on a GPU, the pair fails (as with pinned
+ *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
@@ -1295,8 +1306,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame 
  *   - Pairs are pushed to the contexts in order, even after a push to one context has failed. The function returns the
  *     first failure. `results`, unless it is NULL, receives one result per context. Do not push the pair again to
  *     contexts whose result is VMAFGPU_OK.
- *   - If the reference was acquired, the context that returned it must be the last one, because that context owns the
- *     memory after the push.
+ *   - If the reference was acquired, the context that it was acquired from must be the last in `contexts`, because that
+ *     context owns the memory after the push.
  *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
@@ -1306,8 +1317,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
  * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
  * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
  * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
- * those of the whole clip. Pushing more of these frames than necessary changes nothing. score.index, and the pair count
- * that config.subsample uses, start at the first pair of the segment.
+ * those of the whole clip. Pushing more of these frames than necessary changes nothing. score.index and
+ * config.subsample count pairs from the start of the segment: its first pair has index 0.
  *   - speed_temporal also uses the previous distorted frame; apart from speed_temporal, only motion features use
  *     neighbouring frames. With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the
  *     pair that precedes the segment, and ignore its score.
@@ -1342,9 +1353,9 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
  *     The next call continues with the frame after it;
  *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
  *     written.
- * Because motion depends on the following frame, a score is ready one push later, or, on a GPU, when its batch has
- * finished. With motion_five_frame_window, the first scores are ready two pushes later. With config.live, scores do not
- * wait for later frames. */
+ * Because motion depends on the following reference, a score is ready after the next push or, on a GPU, when the batch
+ * that contains the next pair has finished. With motion_five_frame_window, the first scores are ready two pushes later.
+ * With config.live, scores do not wait for later frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
@@ -1371,13 +1382,14 @@ VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
-/* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame that precedes `reference`. motion and motion2
- * measure the difference between these two references, as for the last frame of a clip. If `previous` is NULL, motion
- * is 0, as in a clip of one frame. Inside a clip, motion2 of a frame is the smaller of the differences from its two
- * neighbours, so the same frame can score lower as part of a clip. To take the next reference into account, use
- * vmafgpu_edit_begin(). With motion_five_frame_window, motion is always 0. score->values is valid until the next call
- * on the context. Pooled values do not include the result. On a GPU, the call submits an incomplete batch first. */
+/* Scores one pair without changing the clip in progress and without allocating memory, for encoders that try
+ * candidates. The frames are borrowed only during the call. `previous` is the reference frame that precedes
+ * `reference`. motion and motion2 measure the difference between these two references, as for the last frame of a clip.
+ * If `previous` is NULL, motion is 0, as in a clip of one frame. Inside a clip, motion2 of a frame is the smaller of
+ * the differences from its two neighbours, so the same frame can score lower as part of a clip. To take the next
+ * reference into account, use vmafgpu_edit_begin(). With motion_five_frame_window, motion is always 0. score->values is
+ * valid until the next call on the context. Pooled values do not include the result. On a GPU, the call submits an
+ * incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
@@ -1456,9 +1468,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
 /* Tries `count` edits independently of each other; the base does not change. The work is shared by config.threads
- * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of these edits together, in
- * half the time. A GPU can process thousands of edits per call; the CPU then computes the requested scores from the
- * sums that the GPU returns.
+ * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of these edits together,
+ * which halves the time per edit. A GPU can process thousands of edits per call; the CPU then computes the requested
+ * scores from the sums that the GPU returns.
  *   - scores[i] receives the result of edits[i]. `values` receives all columns of each edit, count *
  *     vmafgpu_column_count() doubles, unless it is NULL.
  *   - An edit with an invalid rectangle or invalid samples gets NaN as its score and an error in scores[i].result; the
@@ -1489,10 +1501,10 @@ typedef struct vmafgpu_block {
                                            equal to the reference. Use `loss` to rank blocks. Restoring the block alone
                                            can even lower the score, and the losses of all blocks do not add up to the
                                            loss of the frame */
-    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame. The
-                                           sums of cubes are not rounded, and they are scaled differently: by 2^k
-                                           relative to those in edits, where 2^k is the band height at that scale,
-                                           rounded up to a power of two */
+    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
+                                           Here, the sums of cubes are not rounded, and they are 2^k times as large as
+                                           those in edits, where 2^k is the band height at that scale, rounded up to a
+                                           power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1512,7 +1524,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 /* Requests a map that shows where in a frame VMAF is lost. The map is computed for the next pair that is pushed and
  * scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size luma
  * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` that
- * vmafgpu_edit_blocks() would compute for the block, with motion as defined by config.live, converted to float.
+ * vmafgpu_edit_blocks() would compute for the block if motion were computed as config.live defines it.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to
  *     4 bytes.
@@ -1604,11 +1616,11 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. The
- * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns the
- * backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during
- * the open are NULL: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. The counts
- * that belong to these pointers are kept. */
+/* Returns the config with every default filled in, except for callbacks and the allocator, where the default is NULL.
+ * The result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns
+ * the backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only
+ * during the open are NULL: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. The
+ * counts that belong to these pointers are kept. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* Returns the name of the backend in use: "cpu", "cuda" or "hip". The name is "cpu" after the GPU has failed (with
@@ -1682,10 +1694,10 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
  * collection. The text (`size` bytes, no terminator needed) can be freed afterwards; `name` is copied to model->name. A
- * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (malloc
- * if NULL), whose functions must remain available until the model is freed. Free the model with
- * vmafgpu_model_release(). On failure, *model is NULL, and `error` (unless NULL) receives the message, which names the
- * key at fault; vmafgpu_last_error(NULL) also returns this message. */
+ * byte order mark and \r\n are accepted. The locale has no effect. The memory of the model is a single block from
+ * `allocator` (from malloc if `allocator` is NULL), whose functions must remain available until the model is freed.
+ * Free the model with vmafgpu_model_release(). On failure, *model is NULL, and `error` (unless NULL) receives the
+ * message, which names the key at fault; vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);

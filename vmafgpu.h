@@ -286,7 +286,7 @@
  *           formula (not the table that adm uses), and all other values mean Watson. The alias of
  *           adm_ref_display_height is rdf, and nvd * rdf has no minimum
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0..3), adm_f2s0..3 (f2s0..3): all -1, at most 10: sensitivity at each scale, if not negative
+ *           adm_f1s0..3 (f1s0..3), adm_f2s0..3 (f2s0..3): all -1, -1..10: sensitivity per scale; not set if negative
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
@@ -349,10 +349,11 @@
  *
  * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. A queue holds up to gpu.queue_depth batches
  * in flight; a push blocks only if this queue is full. The scores of a batch become available when the batch has
- * finished, except that motion needs the next pair. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an
- * incomplete batch. vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the oldest
- * batch. A batch size of 1 gives the lowest latency. For small pictures, however, the default batch size gives many
- * times the throughput.
+ * finished. Without config.live, the last of these scores becomes available only with the next batch, because motion
+ * depends on the next reference. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch.
+ * vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the oldest batch. A batch
+ * size of 1 gives the lowest latency. For small pictures, however, the default batch size gives many times the
+ * throughput.
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens the GPU
  * while the first pairs are scored on the CPU. Once the GPU is open, the next push or acquisition switches to it; CPU
@@ -504,10 +505,10 @@
  * later). The choice does not change scores. config.cpumask disables instruction sets. vmafgpu_instruction_set()
  * returns the name of the chosen instruction set.
  *
- * ALLOCATION. All memory is allocated at open, in one block of each kind: host memory by config.allocator, page-locked
- * memory and device memory by the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If
- * memory is short, vmafgpu_open() reports how much memory is needed. Only the following memory is allocated later:
- *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
+ * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked memory and device memory by
+ * the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short, vmafgpu_open()
+ * reports how much memory is needed. Only the following memory is allocated later:
+ *   - the score list, unless config.discard_scores is set: vmafgpu_push() doubles its size when it is full;
  *   - the planes of the CPU backend, when a GPU fails;
  *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, at its first call;
  *   - a temporary copy of a column in vmafgpu_percentile().
@@ -540,11 +541,11 @@
  *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. At some widths below
  *     533, and on hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C
  *     code. The CUDA code of libvmaf always computes different ADM and motion results.
- *   - Results do not depend on the C library, the compiler, the processor, the number of threads, parallel_for or the
- *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and all backends use the same
- *     code to convert these sums to doubles. The other features use floats throughout, in a fixed order of operations.
- *     exp, log10, pow and powf are part of this header (>>functions) and return the same bits as those of the GNU C
- *     library.
+ *   - Except for float_adm (see below), results do not depend on the C library, the compiler, the processor, the number
+ *     of threads, parallel_for or the GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame,
+ *     and all backends use the same code to convert these sums to doubles. The other features use floats throughout, in
+ *     a fixed order of operations. exp, log10, pow and powf are part of this header (>>functions) and return the same
+ *     bits as those of the GNU C library.
  *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
  *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. This is not known to change any feature value.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
@@ -595,8 +596,8 @@
  *   >>threads           parallel work on a frame            >>contrast sensitivity  of adm and float_adm
  *   >>resampling        Gaussian filters, resizing of planes  >>chains            division of a frame among threads
  *   >>cpu state         state of the CPU backend
- * Chapters. A chapter is a section that implements one or more features. It has up to five parts: code shared with
- * kernels, code for the CPU, code that is compiled for each instruction set (lanes: plain C that the compiler
+ * Chapters. A chapter is a section that contains the code of one or more features, in up to five parts: code shared
+ * with kernels, code for the CPU, code that is compiled for each instruction set (lanes: plain C that the compiler
  * vectorises; vectors: explicit vector code), code for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references        >>adm               lost and added detail, integers
@@ -859,9 +860,10 @@ typedef struct vmafgpu_colour {
 
 /* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and is never written to.
  * Only samples are read, never the bytes between rows. The struct itself is read only during the call.
- *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
- *     Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features that use chroma
- *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
+ *   - data[0] points to the first luma row, data[1] and data[2] to the first rows of chroma. Semi-planar frames do not
+ *     use data[2]. Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features
+ *     that use chroma are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1
+ *     use speed_chroma.
  *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
  *     out of range, either the push or the pair fails; see vmafgpu_push().
  *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed. If the luma width is odd, the
@@ -900,7 +902,7 @@ typedef struct vmafgpu_svm {
     int                 has_clip;            /* score_clip                                                   */
     double              clip_min, clip_max;  /* clip_min <= clip_max                                         */
     int                 has_transform;       /* a score_transform object exists                              */
-    int                 transform_enabled;   /* "enabled" in this object; 0 if absent, as in vmaf_v0.6.1     */
+    int                 transform_enabled;   /* its key "enabled"; 0 if absent, as in vmaf_v0.6.1            */
     int                 has_p0, has_p1, has_p2;
     double              p0, p1, p2;
     int                 knot_count;          /* 0..10                                                        */
@@ -942,8 +944,8 @@ typedef struct vmafgpu_allocator {
     void  *user;
 } vmafgpu_allocator;
 
-/* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and
- * return when all these calls have returned. The calls can run on any threads, in any order, sequentially or in
+/* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and must
+ * return only after all these calls have returned. The calls can run on any threads, in any order, sequentially or in
  * parallel: no task waits for another. `count` is config.threads; if it is 1, the callback is not used. Calls to task()
  * with any other value of i do nothing. If a task was not called exactly once, the library call that needed the task
  * fails with VMAFGPU_ERROR_SYSTEM. */
@@ -1022,15 +1024,15 @@ typedef struct vmafgpu_gpu_config {
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. The defaults of `batch` and `queue_depth` keep device memory below
                                            a limit, provided that a batch of one and a queue of two fit. The limit is
-                                           288 MB (of 2^20 bytes), or 384 MB if `frame_memory` is DEVICE or SURFACE.
-                                           With `devices`, the limit is four times as high for each GPU. If
-                                           `frame_memory` is DEVICE or SURFACE, the limit is at least the smaller of
-                                           1/64 of the device memory and 1/4 of the free device memory */
-    const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. It can be a
-                                           file that `make blobs` creates, PTX from this project, or machine code.
-                                           Machine code is passed to the driver unchecked; for AMD, machine code can
-                                           also be an uncompressed bundle of code objects. The image is read only during
-                                           vmafgpu_open() */
+                                           288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE. With `devices`,
+                                           the limit is four times as high for each GPU. If `frame_memory` is DEVICE or
+                                           SURFACE, the limit is at least the smaller of 1/64 of the device memory and
+                                           1/4 of the free device memory */
+    const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
+                                           be the contents of a file that `make blobs` creates, PTX from this project,
+                                           or machine code. Machine code is passed to the driver unchecked; for AMD,
+                                           machine code can also be an uncompressed bundle of code objects. The image is
+                                           read only during vmafgpu_open() */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
                                            library searches for a file (see `GPU: requirements` in the manual) */
@@ -1060,8 +1062,8 @@ typedef struct vmafgpu_model_config {
                                                be combined with enable_transform */
     const char          *options;          /* feature options that override those of the model:
                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
-                                              features that the model does not use have no effect; if
-                                              config.strict_options is set, they are checked */
+                                              features that the model does not use have no effect, but are checked if
+                                              config.strict_options is set */
 } vmafgpu_model_config;
 
 /* A feature to compute in addition to those that the models need. See FEATURES AND OPTIONS in the manual. */
@@ -1140,7 +1142,7 @@ typedef struct vmafgpu_config {
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits. On
                                              the CPU, edits take memory for two luma planes, and a few megabytes per
                                              thread. On a GPU, edits take 90 bytes of device memory per pixel plus up to
-                                             100 MB, and 30 MB of pinned memory. If `backend` is AUTO and
+                                             100 MB, and 30 MB of pinned memory. With edits, if `backend` is AUTO and
                                              gpu.frame_memory is HOST or PINNED, the whole context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
@@ -1317,7 +1319,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
  * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
  * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
  * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
- * those of the whole clip. Pushing more of these frames than necessary changes nothing. score.index and
+ * those that the whole clip would produce. Pushing more of these frames than necessary changes nothing. score.index and
  * config.subsample count pairs from the start of the segment: its first pair has index 0.
  *   - speed_temporal also uses the previous distorted frame; apart from speed_temporal, only motion features use
  *     neighbouring frames. With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the
@@ -1377,7 +1379,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait, instead of the calling thread. Use it
  *     for frames in GPU memory, including surfaces and arrays: work that is queued on the stream afterwards can
  *     overwrite these frames. If the CPU is used, no frame is in use, and the function returns VMAFGPU_OK immediately.
- *     With gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *     With gpu.devices or gpu.open_in_background, it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
@@ -1424,17 +1426,18 @@ typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
     ptrdiff_t   pitch;                  /* in bytes, from row to row; can be negative; 0 means tightly packed */
-    vmafgpu_memory memory;              /* HOST; if the base is on a GPU, also PINNED, or DEVICE, which is read in
-                                           stream order on config.gpu.stream */
+    vmafgpu_memory memory;              /* HOST. If the base is on a GPU, PINNED and DEVICE are also allowed; DEVICE
+                                           memory is read in stream order on config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
-                                           columns are NaN. This saves a few microseconds per edit. Even if edits are
-                                           tried on a GPU, their scores are computed on the CPU, so skip the scores of
-                                           all edits except the best ones */
+                                           columns are NaN. This saves a few microseconds per edit. Scores are computed
+                                           on the CPU even if edits are tried on a GPU, so it is faster to skip all
+                                           scores at first and then to compute them only for the edits with the best
+                                           `change` */
 } vmafgpu_edit;
 
-/* Integer sums of the vif and adm features that the first model uses (without a model, of the first vif and adm in the
- * config). Together with the denominators, which depend only on the reference, the sums determine these features. The
- * arrays are indexed by scale, then by band (h, v, d). */
+/* Integer sums of the vif and adm features that the first model uses or, without a model, of the first vif and adm in
+ * the config. Together with the denominators, which depend only on the reference, the sums determine these features.
+ * The arrays are indexed by scale, then by band (h, v, d). */
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
@@ -1491,7 +1494,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_e
  * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of the `change` of
  * this edit, accurate to a few percent for edits the size of a block. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* for the base. Without a model, NaN, and all derivatives are 0     */
+    double prediction;                  /* of the base; without a model: NaN, and all derivatives are 0      */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
 } vmafgpu_gradient;
 

@@ -222,9 +222,9 @@
  *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
  * The eight v1 models (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so frames
  * need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were trained
- * on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h, _1d5h_2160),
- * 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to the size of the
- * frames, specify the original size in the options of the model config, for example
+ * on 10-bit video, but also accept 8-bit video. The minimum frame sizes with 4:2:0 chroma are 216x160 (_3d0h,
+ * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to
+ * the size of the frames, specify the original size in the options of the model config, for example
  * "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
  * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported. Each feature is listed with its
@@ -237,7 +237,7 @@
  *           debug false; if true, adds numerators and denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
  *           adm_enhn_gain_limit (egl) 100, 1..100
- *           adm_csf_mode (csf) 0, 0..3: 0 means Watson, 1 means Barten, 2 and 3 each mean a fitted table
+ *           adm_csf_mode (csf) 0, 0..3: 0 means Watson, 1 means Barten, 2 and 3 mean fitted tables
  *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50; used only if adm_csf_mode is 1
  *           adm_norm_view_dist (nvd) 3, 0.75..24
  *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh must be at least 3240
@@ -254,7 +254,7 @@
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0, or 1080, 1440, 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
  *           window_size (ws) 65, 15..127 | cambi_topk (ctpk) and topk: both 0.6, 0.0001..1
- *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot) and eotf: both bt1886, or pq
+ *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot) and eotf: both bt1886; can be pq
  *           enc_width (encw) 180..7680, enc_height (ench) 150..7680, enc_bitdepth (encbd) 6..16: size and bit depth of
  *           the encode, if different from those of the frames
  *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
@@ -450,7 +450,7 @@
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         compiles the implementation; define it in one file only
  *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
- *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
+ *   VMAFGPU_API                    prefix of every public function (for DLL exports, for example); default: extern
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
  *                                  (Without this switch, it uses pthreads or, on Windows, the native threads of Vista
  *                                  and later.) With compilers other than GCC, clang and MSVC, this switch is required,
@@ -538,9 +538,9 @@
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. At some widths below
- *     533, and on hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C
- *     code. The CUDA code of libvmaf always computes different ADM and motion results.
+ *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. At some widths below 533, and on
+ *     hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C code. The
+ *     CUDA code of libvmaf always computes different ADM and motion results.
  *   - Except for float_adm (see below), results do not depend on the C library, the compiler, the processor, the number
  *     of threads, parallel_for or the GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame,
  *     and all backends use the same code to convert these sums to doubles. The other features use floats throughout, in
@@ -859,14 +859,14 @@ typedef struct vmafgpu_colour {
 } vmafgpu_colour;
 
 /* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and is never written to.
- * Only samples are read, never the bytes between rows. The struct itself is read only during the call.
+ * Only samples are read, never the bytes between rows. The struct itself is not read after the call.
  *   - data[0] points to the first luma row, data[1] and data[2] to the first rows of chroma. Semi-planar frames do not
  *     use data[2]. Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features
  *     that use chroma are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1
  *     use speed_chroma.
  *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
  *     out of range, either the push or the pair fails; see vmafgpu_push().
- *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed. If the luma width is odd, the
+ *   - pitch[i] is the distance in bytes from one row to the next; 0 means tightly packed. If the luma width is odd, the
  *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in files; the last sample is not
  *     read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
@@ -965,9 +965,9 @@ typedef enum vmafgpu_backend {
                                    vendor of the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream
                                    or gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no such GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
-                                   VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
-    VMAFGPU_BACKEND_HIP         /* AMD. If no such GPU can be used, vmafgpu_open() fails in the same way as with CUDA */
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no NVIDIA GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND,
+                                   or VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
+    VMAFGPU_BACKEND_HIP         /* AMD. If no AMD GPU can be used, vmafgpu_open() fails in the same way as with CUDA */
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); on other processors,
@@ -995,17 +995,17 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. The array is read only during vmafgpu_open(). If one of
-                                           these GPUs cannot be used, the open fails, even with AUTO */
+                                           replaces `device`. The library does not read the array after vmafgpu_open().
+                                           If one of these GPUs cannot be used, the open fails, even with AUTO */
     int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
                                            default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
                                            CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
                                            or SURFACE, if config.map_block_size is set, or in builds without threads.
                                            Cannot be combined with `devices` */
-    void       *cuda_context;           /* CUcontext of the caller, which must outlive the vmafgpu context; `device` is
-                                           then ignored. Default: the primary context of the device, retained from open
-                                           to close. Must be NULL with HIP, which has no contexts */
+    void       *cuda_context;           /* a CUcontext, which the caller must keep until the vmafgpu context is closed;
+                                           `device` is then ignored. Default: the primary context of the device,
+                                           retained from open to close. Must be NULL with HIP, which has no contexts */
     void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
                                            the stream has finished all work that was queued on it before the push. If
                                            NULL, frames must be ready when they are pushed. For the default stream, pass
@@ -1018,21 +1018,22 @@ typedef struct vmafgpu_gpu_config {
                                            1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, the default is
                                            twice that, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller
                                            sizes. With `devices`, the default is at least 16. All these defaults are
-                                           reduced if memory is short. With config.live or config.map_block_size, the
-                                           default is 1. A pair waits until its batch is full, or until vmafgpu_flush()
-                                           or vmafgpu_wait() is called, so 1 has the lowest latency */
+                                           reduced if necessary to stay below the memory limit (see `queue_depth`). With
+                                           config.live or config.map_block_size, the default is 1. A pair waits until
+                                           its batch is full, or until vmafgpu_flush() or vmafgpu_wait() is called, so a
+                                           batch of 1 gives the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
-                                           `devices`. The defaults of `batch` and `queue_depth` keep device memory below
-                                           a limit, provided that a batch of one and a queue of two fit. The limit is
-                                           288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE. With `devices`,
-                                           the limit is four times as high for each GPU. If `frame_memory` is DEVICE or
-                                           SURFACE, the limit is at least the smaller of 1/64 of the device memory and
-                                           1/4 of the free device memory */
+                                           `devices`. To keep device memory below a limit, the default of `batch` is
+                                           reduced to as little as 1, and that of `queue_depth` to as little as 2. The
+                                           limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE. With
+                                           `devices`, the limit is four times as high for each GPU. If `frame_memory` is
+                                           DEVICE or SURFACE, the limit is at least the smaller of 1/64 of the device
+                                           memory and 1/4 of the free device memory */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
                                            be the contents of a file that `make blobs` creates, PTX from this project,
                                            or machine code. Machine code is passed to the driver unchecked; for AMD,
-                                           machine code can also be an uncompressed bundle of code objects. The image is
-                                           read only during vmafgpu_open() */
+                                           machine code can also be an uncompressed bundle of code objects. The library
+                                           does not read the image after vmafgpu_open() */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
                                            library searches for a file (see `GPU: requirements` in the manual) */
@@ -1040,10 +1041,10 @@ typedef struct vmafgpu_gpu_config {
                                            libamdhip64.so.8 to .so.5 / amdhip64_7.dll and older versions */
     vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster type */
     int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
-                                           frames in host memory, for all GPUs together. If there are several GPUs, the
-                                           threads open them at the same time. They also compute scores after the GPU
-                                           has failed and, with open_in_background, until the GPU is open. If
-                                           `frame_memory` is not HOST, they run only during the open */
+                                           frames in host memory, for all GPUs together. The threads also compute scores
+                                           after the GPU has failed and, with open_in_background, until the GPU is open.
+                                           If `frame_memory` is not HOST, these threads are not started. With more than
+                                           one thread, several GPUs are opened at the same time */
     int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
                                            self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
                                            kernel and the card */
@@ -1078,7 +1079,8 @@ struct vmafgpu_score;
 
 /* A heat map of cambi: banding in the distorted frame at one of five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;          /* value of the option heatmaps_path, which tells several cambi features apart */
+    const char     *path;          /* value of the option heatmaps_path; it can be used to distinguish several cambi
+                                      features */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
     int             width, height; /* size of the map */
@@ -1396,7 +1398,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
-/* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
+/* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to the result of
  * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). `count` is 1..config.max_candidates. On the CPU,
  * the work that depends only on the references is done once, except in cambi and speed_chroma; on a GPU, the pairs are
  * scored one after the other. All scores[i].values are valid until the next call on the context. On failure, no score
@@ -1446,8 +1448,8 @@ typedef struct vmafgpu_edit_sums {
 
 typedef struct vmafgpu_edit_score {
     double score;                       /* score of the first model for the base with only this edit applied,
-                                           bit-identical to vmafgpu_score_pair() of the changed frame. NaN without a
-                                           model or on failure */
+                                           bit-identical to the result of vmafgpu_score_pair() for the changed frame.
+                                           NaN without a model or on failure */
     double change;                      /* change of the prediction of the first model, before transform and clip:
                                            positive if the edit raises the score. Unlike `score`, which libvmaf
                                            quantises in steps of about 5e-6, `change` is not rounded to float. The sign
@@ -1457,12 +1459,12 @@ typedef struct vmafgpu_edit_score {
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
-/* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
- * motion as in a clip of these frames. Either can be NULL. If `following` is NULL, motion is computed as in
+/* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references; motion is computed
+ * as in a clip of these three frames. Either can be NULL. If `following` is NULL, motion is computed as in
  * vmafgpu_score_pair(). With motion_five_frame_window, motion is always 0. If `distorted` is NULL, the reference is
  * used in its place.
  *   - On the CPU, frames must be in host memory; on a GPU, in any kind of memory that config.gpu.frame_memory allows.
- *     Frames are borrowed for the call.
+ *     Frames are borrowed only during the call.
  *   - `score` can be NULL; its values are valid until the next call on the context.
  *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. After a failure, there is
  *     no base. */
@@ -1490,9 +1492,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
-/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip, and without
- * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of the `change` of
- * this edit, accurate to a few percent for edits the size of a block. */
+/* Derivatives of the prediction of the first model (before transform and clip, and not rounded to float) with respect
+ * to each sum. Their dot product with the `sums` of an edit is a first-order approximation of the `change` of this
+ * edit, accurate to a few percent for edits the size of a block. */
 typedef struct vmafgpu_gradient {
     double prediction;                  /* of the base; without a model: NaN, and all derivatives are 0      */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
@@ -1514,8 +1516,8 @@ typedef struct vmafgpu_block {
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
 /* Splits the base into blocks of size x size luma samples, 4..256, and writes the losses and sums of the blocks row by
- * row. There are *across times *down blocks, both rounded up, and `blocks` must be large enough for all of them. If
- * `blocks` is NULL, only *across and *down are written.
+ * row. There are *across times *down blocks (both numbers are rounded up), and `blocks` must be large enough for all of
+ * them. If `blocks` is NULL, only *across and *down are written.
  *   - The block column of a sample in column x is (x << s) / size for VIF scale s. For a coefficient in column x of ADM
  *     scale s, it is (x << (s + 1)) / size. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
@@ -1563,8 +1565,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int
 
 /* Applies the models to feature values that were computed earlier or by another program. `features` contains one value
  * for each column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values
- * contains all columns and is valid until the next call on the context. Does not change the clip in progress or
- * pooling. If a context is used for nothing else, set config.predict_only. */
+ * contains all columns and is valid until the next call on the context. Neither the clip in progress nor its pooled
+ * values change. If a context is used for nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
 /* Returns how many scores are ready (delivered or not), counting failed frames too. With subsample N, score i (counted
@@ -1592,19 +1594,19 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
  * with a given name (-1 if there is none). Names are valid until the context is closed. Columns without options can
  * also be found by the long names of libvmaf, such as "VMAF_integer_feature_adm2_score". vmafgpu_model_column() returns
  * the column that contains the score of a model (0 is the first model), or -1 if there is no such model. After the
- * scores of all models come the other outputs of bootstrap models. For a model with the name NAME, they are NAME_0001
- * and so on (the scores of the SVMs of the collection, each of which was trained on part of the data), NAME_bagging
- * (the mean of these scores), NAME_stddev, and NAME_ci_p95_lo and NAME_ci_p95_hi (a 95 % confidence interval for the
- * frame). */
+ * scores of all models come the other outputs of bootstrap models. For a model with the name NAME, these outputs are
+ *   - NAME_0001 and so on: the scores of the SVMs of the collection, each of which was trained on part of the data;
+ *   - NAME_bagging and NAME_stddev: the mean and the standard deviation of these scores;
+ *   - NAME_ci_p95_lo and NAME_ci_p95_hi: a 95 % confidence interval for the score of the frame. */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
 /* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of the report of libvmaf for a clip of `pairs`
- * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except with a single pair: in
- * that case libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the features that they
- * belong to. Returns -1 if `place` is out of range. */
+ * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except for a clip of a single
+ * pair: in that case, libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the features that
+ * they belong to. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to

@@ -112,11 +112,12 @@
  *     for (int64_t i = first; i <= last; i++)
  *         ref = reference(i), dist = distorted(i), vmafgpu_push(v, &ref, &dist);
  *     if (last + 1 < frames)
- *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);         // finally, call vmafgpu_flush()
+ *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
+ *     vmafgpu_flush(v);
  *
- * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
- * where a frame is stored. A frame in GPU memory remains in use after the push. Frame i is free when
- * vmafgpu_reusable_count() returns more than i. To wait for this, pass i + 1 to vmafgpu_wait(). To make a stream wait
+ * FRAMES ON A GPU. By default, a GPU is used if one is available; config.backend can require one. frame.memory
+ * specifies where a frame is stored. A frame in GPU memory remains in use after the push. Frame i is free when
+ * vmafgpu_reusable_count() returns more than i. To wait until then, pass i + 1 to vmafgpu_wait(). To make a stream wait
  * instead, call vmafgpu_stream_wait().
  *
  *     cfg.backend = VMAFGPU_BACKEND_CUDA;
@@ -752,7 +753,7 @@ typedef enum vmafgpu_result {
  * Frames
  * ------------------------------------------------------------------------------------------------ */
 
-/* Chroma subsampling. The models of v0.6 use luma only; the models of v1 need chroma. */
+/* Chroma subsampling. The v0.6 models use luma only; the v1 models need chroma. */
 typedef enum vmafgpu_chroma {
     VMAFGPU_CHROMA_420 = 0,
     VMAFGPU_CHROMA_400,
@@ -820,8 +821,8 @@ typedef enum vmafgpu_pixels {
  *   - RGBA16F pixels are in linear light, with the colour primaries of the standard that `matrix` names. A table
  *     applies the transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1
  *     (with PQ, above 10000 cd/m2) become 1.
- *   - Frames in host and pinned memory are converted on the CPU, and frames in device memory on the GPU. On the GPU,
- *     rows can have any address and pitch, but multiples of 16 bytes are fastest. */
+ *   - Frames in host and pinned memory are converted on the CPU, and frames in GPU memory on the GPU. On the GPU, rows
+ *     can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -837,8 +838,8 @@ typedef enum vmafgpu_range {
 
 typedef enum vmafgpu_siting {     /* position of chroma samples in 4:2:0 and 4:2:2, and the resulting pixel weights */
     VMAFGPU_SITING_UNSTATED = 0,
-    VMAFGPU_SITING_LEFT,          /* in a luma column, between two luma rows: MPEG-2, default in H.264. Weights [1 2 1]
-                                     across, [1 1] down */
+    VMAFGPU_SITING_LEFT,          /* on a luma column, between two luma rows: MPEG-2, the default in H.264. Weights
+                                     [1 2 1] across, [1 1] down */
     VMAFGPU_SITING_CENTER,        /* between luma columns and rows: JPEG, MPEG-1. Weights [1 1] across, [1 1] down */
     VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] across, [1 2 1] down. The same as LEFT
                                      for 4:2:2, which has chroma in every row */
@@ -855,15 +856,15 @@ typedef struct vmafgpu_colour {
     vmafgpu_matrix   matrix;      /* if unstated, all frames are YUV, and no memory is allocated for conversion */
     vmafgpu_range    range;       /* of the resulting YUV; required with `matrix` */
     vmafgpu_siting   siting;      /* required if a feature uses chroma and chroma is subsampled */
-    vmafgpu_transfer transfer;    /* used for RGBA16F frames only, which require it */
+    vmafgpu_transfer transfer;    /* used only for RGBA16F frames, which require it */
 } vmafgpu_colour;
 
 /* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and is never written to.
  * Only samples are read, never the bytes between rows. The struct itself is not read after the call.
  *   - data[0] points to the first luma row, data[1] and data[2] to the first rows of chroma. Semi-planar frames do not
  *     use data[2]. Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features
- *     that use chroma are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1
- *     use speed_chroma.
+ *     that use chroma are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The v1 models use
+ *     speed_chroma.
  *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
  *     out of range, either the push or the pair fails; see vmafgpu_push().
  *   - pitch[i] is the distance in bytes from one row to the next; 0 means tightly packed. If the luma width is odd, the
@@ -899,7 +900,7 @@ typedef struct vmafgpu_svm {
     const double       *sv_coefs;            /* [sv_count]                                                   */
     const uint16_t     *sv_rows;             /* [sv_count]: row of sv_table; equal vectors share a row       */
     const double       *sv_table;            /* rows of feature_count numbers                                */
-    int                 has_clip;            /* score_clip                                                   */
+    int                 has_clip;            /* a score_clip object exists                                   */
     double              clip_min, clip_max;  /* clip_min <= clip_max                                         */
     int                 has_transform;       /* a score_transform object exists                              */
     int                 transform_enabled;   /* its key "enabled"; 0 if absent, as in vmaf_v0.6.1            */
@@ -924,8 +925,8 @@ typedef struct vmafgpu_model {
  * Config
  *
  * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
- * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed when vmafgpu_open()
- * returns. There are four exceptions, which must live as long as the context: models that were not created by
+ * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed after vmafgpu_open()
+ * has returned. There are four exceptions, which must live as long as the context: models that were not created by
  * vmafgpu_model_parse(), the `user` pointers of callbacks, gpu.cuda_context and gpu.stream. The context keeps a
  * reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
@@ -1343,7 +1344,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgp
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* Returns the number of references before a segment that affect the scores of the segment: 1 for the models of v0.6, 0
+/* Returns the number of references before a segment that affect the scores of the segment: 1 for the v0.6 models, 0
  * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If the number is 0,
  * pairs are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted
  * frames from before the segment. */

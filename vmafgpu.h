@@ -405,7 +405,8 @@
  * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
  * implements the functions of libvmaf on top of this header. In new code, fill in one config before the open, instead
  * of calling a function for each model and feature. Functions report a failure with a vmafgpu_result and a message, not
- * with a negative errno.
+ * with a negative errno. In the table, a name before a colon is a parameter of the function of libvmaf; the text after
+ * the colon replaces this parameter.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -425,17 +426,17 @@
  *   vmaf_feature_dictionary_free
  *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
  *   vmaf_picture_alloc                        not needed: a vmafgpu_frame points to the caller's memory, which can be
- *   vmaf_picture_unref                        reused when the call returns (pinned and device memory: see GPU); stride:
- *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_acquire_pair()
+ *   vmaf_picture_unref                        reused when the call returns (for pinned and GPU memory, see GPU). .pitch
+ *   vmaf_preallocate_pictures                 replaces stride. vmafgpu_acquire_pair() returns buffers of the library
  *   vmaf_fetch_preallocated_picture
  *   vmaf_read_pictures                        vmafgpu_push(), in frame order, because there is no index argument; for
  *                                             NULL, NULL: vmafgpu_flush()
  *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next_score() as scores become ready;
  *                                             values[vmafgpu_model_column(v, m)] is the score of model m,
  *                                             .score is that of the first model
- *   vmaf_score_at_index_model_collection      in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *   vmaf_score_at_index_model_collection      also in the vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
  *                                             name "vmaf_bagging", "vmaf_stddev", "vmaf_ci_p95_lo" or "vmaf_ci_p95_hi"
- *   vmaf_feature_score_at_index               in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *   vmaf_feature_score_at_index               also in the vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
  *                                             name "integer_adm2" or "VMAF_integer_feature_adm2_score"
  *   vmaf_score_pooled                         vmafgpu_pool() or vmafgpu_percentile() of any column, over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
@@ -443,7 +444,7 @@
  *   vmaf_write_output                         not in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version_string()
- *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.cuda_context
+ *   vmaf_cuda_state_init                      config.backend; cu_ctx: .gpu.cuda_context
  *   vmaf_cuda_import_state
  *   vmaf_cuda_preallocate_pictures            not needed: for frames in the caller's device memory, set .memory and
  *   vmaf_cuda_fetch_preallocated_picture      config.gpu.frame_memory to VMAFGPU_MEMORY_DEVICE

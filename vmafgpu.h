@@ -15,15 +15,17 @@
  *
  * ==== EVERY PROGRAM ====
  *
- * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (here _pool()), and _close().
+ * Every program calls vmafgpu_open(), _push(), _flush(), a function that returns scores (in this example, _pool()), and
+ * _close().
  *
- *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. ref, dist: buffers for one frame.
+ *     // Prints the mean VMAF of a clip of 8-bit 4:2:0 frames; returns 0 on failure. `ref` and `dist` are buffers, each
+ *     // for one frame.
  *     int print_vmaf(int width, int height, unsigned char *ref, unsigned char *dist) {
  *         vmafgpu_config cfg = VMAFGPU_INIT;                    // zero means the default in every field
  *         vmafgpu *v = NULL;
  *         double mean = 0;
  *         cfg.width = width, cfg.height = height;
- *         int ok = vmafgpu_open(&v, &cfg) == VMAFGPU_OK;        // allocates all memory; model vmaf_v0.6.1
+ *         int ok = vmafgpu_open(&v, &cfg) == VMAFGPU_OK;        // allocates all memory; loads vmaf_v0.6.1
  *         while (ok && read_pair(ref, dist)) {                  // your function: reads the next frame of each clip
  *             vmafgpu_frame r = vmafgpu_frame_of(&cfg, ref, 0), d = vmafgpu_frame_of(&cfg, dist, 0);
  *             ok = vmafgpu_push(v, &r, &d) == VMAFGPU_OK;       // scores the pair, or queues it on a GPU
@@ -49,10 +51,10 @@
  * distorted(i) and encode(i, quality) are functions that you write; each returns frame i as a vmafgpu_frame. Check all
  * results as the program above does.
  *
- * SCORE A CLIP. The program above scores a clip. One pass over the clip can score with several models and compute
- * additional features. A context has one column for each feature value, followed by one for the score of each model.
- * Pool a column with vmafgpu_pool() or vmafgpu_percentile(). To pool part of the clip, use vmafgpu_pool_range(). To
- * score another clip of the same format, call vmafgpu_reset().
+ * SCORE A CLIP. The program above scores a clip. A single pass over the clip can compute the scores of several models,
+ * and additional features. Results are arranged in columns: one for each output of a feature, followed by one for the
+ * score of each model. Pool a column with vmafgpu_pool() or vmafgpu_percentile(). To pool part of the clip, use
+ * vmafgpu_pool_range(). To score another clip of the same format, call vmafgpu_reset().
  *
  *     vmafgpu_model_config models[2] = VMAFGPU_INIT;            // models[0] is the default, vmaf_v0.6.1
  *     vmafgpu_feature_config psnr = {"psnr", "enable_chroma=false"};
@@ -62,10 +64,11 @@
  *     vmafgpu_pool(v, vmafgpu_column_index(v, "psnr_y"), VMAFGPU_POOL_MIN, &value);
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
- * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. Motion depends on the
- * next frame, so the score of a frame becomes ready at the next push, or, on a GPU, when the batch that contains the
- * frame has finished. Alternatively, set config.on_score, a callback that receives each score. For an endless stream,
- * set config.discard_scores: memory use then stays constant, and vmafgpu_pool() still works.
+ * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. The feature motion, which
+ * the models use, depends on the next reference. On the CPU, the score of a frame therefore becomes ready when the next
+ * pair is pushed; on a GPU, when the batch that contains the next pair has finished. Alternatively, set
+ * config.on_score, a callback that receives each score. For an endless stream, set config.discard_scores: memory use
+ * then stays constant, and vmafgpu_pool() still works.
  *
  *     vmafgpu_score score;
  *     vmafgpu_result result;
@@ -77,10 +80,10 @@
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
  * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
  * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
- * Neither function changes the clip, so you must still push the encode that you choose. In the clip, this encode can
- * score lower, because motion2 then also depends on the next reference. All candidates have the same motion2. Scores
- * are clipped to the score range of the model. To rank encodes that reach the upper end of this range, set disable_clip
- * in the model config.
+ * Neither function changes the clip, so you must still push the encode that you choose. As part of the clip, this
+ * encode can get a lower score, because its motion2 then also depends on the next reference. All candidates have the
+ * same motion2. Scores are clipped to the score range of the model. To rank encodes that reach the upper end of this
+ * range, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
@@ -88,9 +91,9 @@
  *     vmafgpu_score_candidates(v, &ref, encodes, 2, &before, scores);         // requires cfg.max_candidates >= 2
  *     vmafgpu_push(v, &ref, &encodes[scores[1].score > scores[0].score]);     // continue with the better encode
  *
- * SEVERAL DISTORTED VIDEOS. Open one context per distorted video, all with the same config. Push the frames with the
- * same index in one call. On the CPU, the contexts share the work that depends only on the reference. Each context has
- * its own scores.
+ * SEVERAL DISTORTED VIDEOS. Open one context per distorted video, all with the same config. Push all frames with the
+ * same index in a single call. On the CPU, the contexts share the work that depends only on the reference. Each context
+ * has its own scores.
  *
  *     vmafgpu_frame ref = reference(i), versions[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu *contexts[2];
@@ -100,7 +103,7 @@
  *
  * SEGMENTS OF A CLIP can be scored separately. Each frame gets the same score as if the whole clip were scored,
  * provided that you also push the references just before and after the segment, because motion depends on them.
- * score.index, and the pair count that config.subsample uses, start at the first pair of the segment.
+ * score.index and config.subsample count pairs from the start of the segment: its first pair has index 0.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -108,15 +111,17 @@
  *             ref = reference(i), vmafgpu_push_preceding(v, &ref);
  *     for (int64_t i = first; i <= last; i++)
  *         ref = reference(i), dist = distorted(i), vmafgpu_push(v, &ref, &dist);
- *     if (last + 1 < frames)                                                  // then flush
+ *     if (last + 1 < frames)
  *         ref = reference(last + 1), vmafgpu_push_following(v, &ref);
+ *     vmafgpu_flush(v);
  *
- * FRAMES ON A GPU. By default a GPU is used if one is available; config.backend can require one. frame.memory specifies
- * where a frame is stored. A frame in GPU memory remains in use after the push. Frame i is free when
- * vmafgpu_reusable_count() returns more than i. To wait for this, pass i + 1 to vmafgpu_wait(). To make a stream wait
+ * FRAMES ON A GPU. By default, a GPU is used if one is available; config.backend can require one. frame.memory
+ * specifies where a frame is stored. A frame in GPU memory remains in use after the push. Frame i is free when
+ * vmafgpu_reusable_count() returns more than i. To wait until then, pass i + 1 to vmafgpu_wait(). To make a stream wait
  * instead, call vmafgpu_stream_wait().
  *
- *     cfg.backend = VMAFGPU_BACKEND_CUDA, cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;       // for all frames
+ *     cfg.backend = VMAFGPU_BACKEND_CUDA;
+ *     cfg.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;                           // all frames are in GPU memory
  *     cfg.gpu.stream = my_stream;                                             // the stream that fills the frames
  *     vmafgpu_frame ref = VMAFGPU_INIT;
  *     ref.data[0] = (const void *)(uintptr_t)address, ref.pitch[0] = pitch, ref.memory = VMAFGPU_MEMORY_DEVICE;
@@ -132,10 +137,10 @@
  *
  * LIVE. In games and live streams, each score is needed before the next pair is pushed, and no call may block. With
  * config.live, a score does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the other
- * pairs then get the same scores as in a clip without the skipped pair. Use a ring buffer of gpu.queue_depth pairs of
- * frames. Close the context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair before it
- * returns, so call it from a background thread. If the frame size changes, close the context and open a new one.
- * Because motion depends on the previous reference, scale the last reference to the new size and pass it to
+ * pairs then get the same scores as in a clip without the skipped pair. Keep the frames in a ring buffer that holds
+ * gpu.queue_depth pairs. Close the context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair
+ * before it returns, so call it from a background thread. If the frame size changes, close the context and open a new
+ * one. Because motion depends on the previous reference, scale the last reference to the new size and pass it to
  * vmafgpu_push_preceding() with the new context.
  *
  *     vmafgpu_score score;
@@ -149,10 +154,10 @@
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
  * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
  * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
- * to the base. vmafgpu_edit_gradient() and vmafgpu_edit_blocks() estimate which feature sums and which blocks of the
- * frame affect the score most. Edits require models that use only adm, vif and motion, as all v0.6 models do except the
- * float ones. Edits change neither the clip nor your frames: write the chosen samples into your frame before you push
- * it.
+ * to the base. vmafgpu_edit_gradient() shows which feature sums affect the score most; vmafgpu_edit_blocks() estimates
+ * how much of the score is lost in each block of the frame. Edits require models that use only adm, vif and motion, as
+ * all v0.6 models do except the float ones. Edits change neither the clip nor your frames: write the chosen samples
+ * into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
@@ -180,8 +185,8 @@
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
  *
- * YOUR OWN MODELS can be JSON text in the format of libvmaf, or C arrays that examples/embed_model.c generates from
- * JSON text.
+ * YOUR OWN MODELS can be loaded from JSON text in libvmaf's format, or compiled in as C arrays, which
+ * examples/embed_model.c generates from such text.
  *
  *     vmafgpu_model *model;
  *     vmafgpu_model_config mine = VMAFGPU_INIT;
@@ -216,11 +221,12 @@
  *   vmaf_v1.0.16_3d0h, _5d0h               1080p at 3 and 5 picture heights
  *   vmaf_v1.0.16_1d5h_2160, _3d0h_2160     4K at 1.5 and 3 picture heights; the score range of _3d0h_2160 is 0..110
  *   vmaf_v1.0.16_hfr_3d0h, ...             versions of these four v1 models for 50 or more frames per second
- * The eight models of v1 (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so
- * frames need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were
- * trained on 10-bit video, but also accept 8-bit video. The minimum sizes of 4:2:0 pictures are 216x160 (_3d0h,
+ * The eight v1 models (libvmaf 3.2.0, June 2026) share one SVM. These models also measure banding and chroma, so frames
+ * need chroma planes; otherwise vmafgpu_push() fails, and the message names the missing plane. The models were trained
+ * on 10-bit video, but also accept 8-bit video. The minimum frame sizes with 4:2:0 chroma are 216x160 (_3d0h,
  * _1d5h_2160), 266x266 (_5d0h) and 318x318 (_3d0h_2160). If the video was encoded at a smaller size and scaled up to
- * the size of the frames, set model options such as "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
+ * the size of the frames, specify the original size in the options of the model config, for example
+ * "cambi.enc_width=1280:cambi.enc_height=720:cambi.enc_bitdepth=8".
  *
  * FEATURES AND OPTIONS. All features and options of libvmaf 3.2.0 are supported. Each feature is listed with its
  * columns, followed by its options in the form: name (alias) default, range. Options are separated by `|`. If the value
@@ -231,8 +237,9 @@
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_skip_scale0 (ssclz) false
  *           debug false; if true, adds numerators and denominators
  *   adm     integer_adm2, integer_aim, integer_adm3, integer_adm_scale0..3
- *           adm_enhn_gain_limit (egl) 100, 1..100 | adm_csf_mode (csf) 0, 0..3: Watson, Barten, two fitted tables
- *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50, used in adm_csf_mode 1
+ *           adm_enhn_gain_limit (egl) 100, 1..100
+ *           adm_csf_mode (csf) 0, 0..3: 0 means Watson, 1 means Barten, 2 and 3 mean fitted tables
+ *           adm_csf_scale (scf) and adm_csf_diag_scale (scfd): both 1, 0..50; used only if adm_csf_mode is 1
  *           adm_norm_view_dist (nvd) 3, 0.75..24
  *           adm_ref_display_height (rdh) 1080, 1..4320; nvd * rdh must be at least 3240
  *           adm_noise_weight (nw) 0.03125, 0..1500
@@ -248,13 +255,14 @@
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0, or 1080, 1440, 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
  *           window_size (ws) 65, 15..127 | cambi_topk (ctpk) and topk: both 0.6, 0.0001..1
- *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot) and eotf: both bt1886, or pq
+ *           tvi_threshold (tvit) 0.019, 0.0001..1 | cambi_eotf (ceot) and eotf: both bt1886; can be pq
  *           enc_width (encw) 180..7680, enc_height (ench) 150..7680, enc_bitdepth (encbd) 6..16: size and bit depth of
  *           the encode, if different from those of the frames
  *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
  *           heatmaps_path: see config.on_heatmap
- *           the width or the height must be at least 216 pixels. The window is scaled with the frame size and must not
- *           exceed 65 pixels, so frames larger than 4K require cambi_high_res_speedup or a smaller window_size
+ *           the width or the height must be at least 216 pixels. window_size is for 4K and is scaled with the frame
+ *           size. The scaled window must not exceed 65 pixels, so frames larger than 4K require cambi_high_res_speedup
+ *           or a smaller window_size
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
  *           prescaling
  *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
@@ -269,17 +277,17 @@
  *   kernels. In these cases the whole context uses the CPU, or vmafgpu_open() fails if the config requires a GPU.
  *   psnr    psnr_y, psnr_cb, psnr_cr
  *           enable_chroma true | enable_mse false; if true, adds mse_y and so on
- *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0, at least 0
+ *           enable_apsnr false; see vmafgpu_aggregate() | min_sse 0; must not be negative
  *           reduced_hbd_peak false; if true, the peak is 255 * 2^(bits - 8) instead of 2^bits - 1
- *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; 8, 10, 12 bits; needs chroma. The value is
- *           NaN for planes smaller than 8x8
+ *   psnr_hvs  psnr_hvs_y, psnr_hvs_cb, psnr_hvs_cr, psnr_hvs; only 8, 10 and 12 bits; needs chroma. The values for
+ *           planes smaller than 8x8 are NaN
  *   ciede          ciede2000; needs chroma; CPU only above 33554432 pixels
  *   float_adm      adm2, aim, adm3, adm_scale0..3; needs at least 17x17 pixels
- *           the options of adm except adm_skip_aim. The range of adm_csf_mode is 0..9: 1 means Barten, 2 means another
- *           fit, and all other values mean Watson. The alias of adm_ref_display_height is rdf, and nvd * rdf has no
- *           minimum
+ *           the options of adm except adm_skip_aim. The range of adm_csf_mode is 0..9: 1 means Barten, 2 means a
+ *           formula (not the table that adm uses), and all other values mean Watson. The alias of
+ *           adm_ref_display_height is rdf, and nvd * rdf has no minimum
  *           adm_adm3_apply_hm (aah) false | adm_bypass_cm (bcm) 0, 0..1 | adm_p_norm (apn) 3, 1..20
- *           adm_f1s0..3 (f1s0) and adm_f2s0..3 (f2s0): all -1, at most 10; sensitivity per scale; negative: not set
+ *           adm_f1s0..3 (f1s0..3), adm_f2s0..3 (f2s0..3): all -1, -1..10: sensitivity per scale; not set if negative
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
@@ -291,7 +299,7 @@
  *   float_motion   motion, motion2, motion3; uses the reference only
  *           motion_filter_size (mfs) 5; 1 means no filter, 3 means three taps, and all other values mean five taps
  *           motion_add_scale1 (mdc) false | motion_force_zero (force_0) false
- *           motion_add_uv (mau) false; can be combined with motion_add_scale1 for 4:4:4 only
+ *           motion_add_uv (mau) false; can be combined with motion_add_scale1 only if chroma is 4:4:4
  *           motion_blend_factor (mbf), motion_blend_offset (mbo), motion_fps_weight (mfw), motion_max_val (mmxv): as
  *           for motion | debug true; if false, the column `motion` is omitted
  *   float_ssim     float_ssim; needs at least 11x11 pixels after downscaling
@@ -321,17 +329,17 @@
  *     VMAFGPU_NVIDIA_HEADER or VMAFGPU_AMD_HEADER, (4) the folder of the shared library that contains the
  *     implementation, (5) ../lib/vmafgpu and ../vmafgpu relative to this folder, (6) the folder of the executable, and
  *     ../lib/vmafgpu and ../vmafgpu relative to it, (7) VMAFGPU_KERNEL_FOLDER. Kernel files are compressed and contain
- *     checksums. Unsuitable files are refused with a message.
+ *     checksums. Damaged files and files of another version are refused with a message.
  *   - Self-test: some drivers miscompile the kernels, and some cards are faulty. At open, a small picture is scored
  *     with the kernels that the context will use, and the result is compared with the result of the CPU.
  *     vmafgpu_self_test_checksum() returns the same value on all GPUs.
  *
  * GPU: memory of frames
  *   frame.memory    how the frame is read                                                 when you may overwrite it
- *   HOST            copied and checked by gpu.copy_threads threads during the push        when the push has returned
- *   HOST, acquired  you write to the buffers of vmafgpu_acquire_pair(); no further copy   never after the push
+ *   HOST            copied and checked by gpu.copy_threads threads during the push        after the push has returned
+ *   HOST, acquired  you write to buffers from vmafgpu_acquire_pair(); no further copy     only before the push
  *   PINNED          copied by the GPU                                                     when it is reusable (1)
- *   DEVICE          luma in place or packed by the GPU (see below), chroma in place       when it is reusable (1)
+ *   DEVICE          luma: in place or packed by the GPU (see below); chroma: in place     when it is reusable (1)
  *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
  *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. Work queued on a stream after
  *       vmafgpu_stream_wait() may also overwrite the frame.
@@ -340,11 +348,13 @@
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
- * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. Up to gpu.queue_depth batches can be in
- * flight; a push blocks only if this queue is full. Scores become available when their batch has finished.
- * vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch. vmafgpu_score_pair() does not
- * wait for other pairs, except for the oldest batch if the queue is full. A batch size of 1 has the lowest latency, but
- * for small pictures the throughput is many times higher with the default batch size.
+ * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. A queue holds up to gpu.queue_depth batches
+ * in flight; a push blocks only if this queue is full. The scores of a batch become available when the batch has
+ * finished. Without config.live, the last of these scores becomes available only with the next batch, because motion
+ * depends on the next reference. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch.
+ * vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the oldest batch. A batch
+ * size of 1 gives the lowest latency. For small pictures, however, the default batch size gives many times the
+ * throughput.
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens the GPU
  * while the first pairs are scored on the CPU. Once the GPU is open, the next push or acquisition switches to it; CPU
@@ -355,13 +365,13 @@
  * contexts.
  *
  * GPU: several. The GPUs take turns: each GPU is assigned a run of gpu.queue_depth * gpu.batch consecutive pairs. If
- * features depend on earlier frames, the GPU also receives the one or two references (or the one pair) that precede the
- * run, and the run is shortened by as many pairs. Each GPU uses as much memory as a single GPU would with the same
- * settings. Device frames are read in place if they are on the GPU that vmafgpu_next_device() returns before the push.
- * Frames on another GPU are copied peer to peer; this requires one byte per sample for 8-bit frames, and samples in the
- * low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and vmafgpu_stream_wait() require a single GPU. With
- * several GPUs, device frames must therefore be ready when they are pushed. RGB frames must be in host or pinned
- * memory.
+ * features depend on earlier frames, the GPU also receives the one or two references that precede the run (with
+ * speed_temporal, the preceding pair), and the run is shortened by the same number of pairs. Each GPU uses as much
+ * memory as a single GPU would with the same settings. Device frames are read in place if they are on the GPU that
+ * vmafgpu_next_device() returns before the push. Frames on another GPU are copied peer to peer; this requires one byte
+ * per sample for 8-bit frames, and samples in the low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and
+ * vmafgpu_stream_wait() require a single GPU. With several GPUs, device frames must therefore be ready when they are
+ * pushed, and RGB frames must be in host or pinned memory.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -370,16 +380,17 @@
  *   host memory is short at open                         the CPU is used (1)                     VMAFGPU_ERROR_MEMORY
  *   GPU fails later, frames in host or pinned memory     these pairs are scored on the CPU (2)   the same
  *   GPU fails later, frames in GPU memory                VMAFGPU_ERROR_DEVICE for these pairs    the same
- *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as it does with CUDA.
+ *   (1) If gpu.frame_memory is DEVICE or SURFACE, or if gpu.devices is set, the open fails, as with backend CUDA.
  *   (2) The scores are bit-identical to those of the GPU.
  *   - Scores from before a failure remain available. If one of several GPUs fails, the pairs assigned to this GPU are
  *     scored on the CPU, and the other GPUs continue. If all GPUs fail, the CPU continues alone.
- *   - If an AMD GPU itself faults, for example on a device frame that is too small, the AMD runtime terminates the
- *     process.
+ *   - If an AMD GPU faults, for example because the memory of a device frame is too small, the AMD runtime terminates
+ *     the process.
  *
- * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences, |i, i-1| and |i+1, i|. Each is the
- * mean absolute difference between two blurred references (integer_motion of libvmaf). For the last frame, motion2 is
- * |i, i-1|; for the first frame, it is 0.
+ * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences: |i, i-1|, the difference from the
+ * previous reference, and |i+1, i|, the difference from the next. Each is the mean absolute difference between two
+ * blurred references (integer_motion of libvmaf). For the last frame, motion2 is |i, i-1|; for the first frame, it is
+ * 0.
  *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. In the same way, motion3,
  *     and motion columns computed with non-default options, use only earlier frames. All other columns are unchanged.
  *     Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends with this
@@ -392,9 +403,10 @@
  *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
  * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
- * implements libvmaf's functions with this header. New code fills in one config before the open, instead of adding
- * models and features with one call each. Functions report a failure as a vmafgpu_result with a message, not as a
- * negative errno.
+ * implements the functions of libvmaf on top of this header. In new code, fill in one config before the open, instead
+ * of calling a function for each model and feature. Functions report a failure with a vmafgpu_result and a message, not
+ * with a negative errno. In the table, a name before a colon is a parameter of the function of libvmaf; the text after
+ * the colon replaces this parameter.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -414,17 +426,17 @@
  *   vmaf_feature_dictionary_free
  *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
  *   vmaf_picture_alloc                        not needed: a vmafgpu_frame points to the caller's memory, which can be
- *   vmaf_picture_unref                        reused when the call returns (pinned and device memory: see GPU); stride:
- *   vmaf_preallocate_pictures                 .pitch; buffers owned by the library: vmafgpu_acquire_pair()
+ *   vmaf_picture_unref                        reused when the call returns (for pinned and GPU memory, see GPU). .pitch
+ *   vmaf_preallocate_pictures                 replaces stride. vmafgpu_acquire_pair() returns buffers of the library
  *   vmaf_fetch_preallocated_picture
  *   vmaf_read_pictures                        vmafgpu_push(), in frame order, because there is no index argument; for
  *                                             NULL, NULL: vmafgpu_flush()
  *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next_score() as scores become ready;
  *                                             values[vmafgpu_model_column(v, m)] is the score of model m,
  *                                             .score is that of the first model
- *   vmaf_score_at_index_model_collection      in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *   vmaf_score_at_index_model_collection      also in the vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
  *                                             name "vmaf_bagging", "vmaf_stddev", "vmaf_ci_p95_lo" or "vmaf_ci_p95_hi"
- *   vmaf_feature_score_at_index               in the same vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
+ *   vmaf_feature_score_at_index               also in the vmafgpu_score: values[vmafgpu_column_index(v, name)] with the
  *                                             name "integer_adm2" or "VMAF_integer_feature_adm2_score"
  *   vmaf_score_pooled                         vmafgpu_pool() or vmafgpu_percentile() of any column, over all frames;
  *   vmaf_score_pooled_model_collection        vmafgpu_pool_range() over an interval
@@ -432,7 +444,7 @@
  *   vmaf_write_output                         not in the library: examples/tool/report.c writes the same files
  *   vmaf_close                                vmafgpu_close(); vmafgpu_reset() for another clip
  *   vmaf_version                              vmafgpu_version_string()
- *   vmaf_cuda_state_init                      config.backend; cu_ctx: config.gpu.cuda_context
+ *   vmaf_cuda_state_init                      config.backend; cu_ctx: .gpu.cuda_context
  *   vmaf_cuda_import_state
  *   vmaf_cuda_preallocate_pictures            not needed: for frames in the caller's device memory, set .memory and
  *   vmaf_cuda_fetch_preallocated_picture      config.gpu.frame_memory to VMAFGPU_MEMORY_DEVICE
@@ -440,16 +452,16 @@
  * SWITCHES, defined before the include
  *   VMAFGPU_IMPLEMENTATION         compiles the implementation; define it in one file only
  *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
- *   VMAFGPU_API                    prefix of every public function, default extern (for DLL exports, for example)
+ *   VMAFGPU_API                    prefix of every public function (for DLL exports, for example); default: extern
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
  *                                  (Without this switch, it uses pthreads or, on Windows, the native threads of Vista
  *                                  and later.) With compilers other than GCC, clang and MSVC, this switch is required,
  *                                  and only one thread is supported
  *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
- *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file, which is
- *                                  vmafgpu_nvidia.h from `make blobs`. VMAFGPU_NO_SM_75 and so on each omit one target.
- *                                  The data of an omitted target is still included if the kernels of another target are
- *                                  stored as differences from it
+ *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file
+ *                                  (vmafgpu_nvidia.h, which `make blobs` creates). VMAFGPU_NO_SM_75 and so on each omit
+ *                                  one target. The data of an omitted target is still included if the kernels of
+ *                                  another target are stored as differences from it
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
  *   VMAFGPU_NO_SIMD                no vector code, for debug builds. Halves the compile time (normally 15 seconds) and
@@ -480,13 +492,13 @@
  *   - If config.threads is n, the calling thread and n - 1 threads that are started at open share the work on each
  *     frame. Small frames use fewer threads. With config.parallel_for, your own thread pool does this work instead. By
  *     default, no thread is started.
- *   - On a GPU, frames in host memory are copied by gpu.copy_threads threads (default: config.threads). The driver may
- *     start threads of its own. The GPU works while the calling thread continues. With gpu.open_in_background, another
+ *   - If a GPU is used, gpu.copy_threads threads (default: config.threads) copy frames in host memory. The driver may
+ *     start threads of its own. The calling thread continues while the GPU works. With gpu.open_in_background, another
  *     thread runs until the GPU is open. If gpu.copy_threads is more than 1 and config.parallel_for is NULL, several
  *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
- * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. The tested limits are 48 kB
+ * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. Tests enforce limits of 48 kB
  * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional
  * stack for the driver.
  *
@@ -495,10 +507,10 @@
  * later). The choice does not change scores. config.cpumask disables instruction sets. vmafgpu_instruction_set()
  * returns the name of the chosen instruction set.
  *
- * ALLOCATION. All memory is allocated at open, in one block of each kind: host memory by config.allocator, page-locked
- * memory and device memory by the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If
- * memory is short, vmafgpu_open() reports how much memory is needed. Only the following memory is allocated later:
- *   - the score list, which vmafgpu_push() doubles when it is full, unless config.discard_scores is set;
+ * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked memory and device memory by
+ * the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short, vmafgpu_open()
+ * reports how much memory is needed. Only the following memory is allocated later:
+ *   - the score list, unless config.discard_scores is set: vmafgpu_push() doubles its size when it is full;
  *   - the planes of the CPU backend, when a GPU fails;
  *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, at its first call;
  *   - a temporary copy of a column in vmafgpu_percentile().
@@ -508,9 +520,9 @@
  * option at fault. A failed call changes nothing, unless its description states otherwise.
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
- * unless -fshort-enums is used; in that case, use it for all files. Paths are passed to the C library unchanged; on
- * Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with
- * VMAFGPU_ABI.
+ * unless -fshort-enums is used; in that case, use this option for all files. Paths are passed to the C library
+ * unchanged; on Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare
+ * vmafgpu_abi() with VMAFGPU_ABI.
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
@@ -528,13 +540,14 @@
  *
  * DETERMINISM: WHICH RESULTS ARE BIT-IDENTICAL
  *   - Feature values, model scores and pooled values are bit-identical to those from the plain C code of libvmaf 3.2.0
- *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. At some widths below
- *     533, and on hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C
- *     code. The CUDA code of libvmaf always computes different ADM and motion results.
- *   - Results do not depend on the C library, the compiler, the processor, the number of threads, parallel_for or the
- *     GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame, and one piece of code converts
- *     the sums to doubles. The other features use floats throughout, with a fixed order of operations. exp, log10, pow
- *     and powf are part of this header (>>functions) and return the same bits as those of the GNU C library.
+ *     (`vmaf --cpumask 255`) with the GNU C library 2.28 or later on x86-64 with FMA. At some widths below 533, and on
+ *     hard synthetic edges, the vector code of libvmaf computes ADM results that differ from those of the C code. The
+ *     CUDA code of libvmaf always computes different ADM and motion results.
+ *   - Except for float_adm (see below), results do not depend on the C library, the compiler, the processor, the number
+ *     of threads, parallel_for or the GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame,
+ *     and all backends use the same code to convert these sums to doubles. The other features use floats throughout, in
+ *     a fixed order of operations. exp, log10, pow and powf are part of this header (>>functions) and return the same
+ *     bits as those of the GNU C library.
  *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
  *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. This is not known to change any feature value.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
@@ -544,7 +557,7 @@
  *         sizes as libvmaf's vif and motion (16 pixels or more)
  *       speed_chroma, speed_temporal with 9, 11, 13, 14, 15 bits: a sample is a 16-bit word; libvmaf reads single bytes
  *         as samples
- *       cambi with full_ref, 10 bits and a source larger than the frames: rows are in order; libvmaf mixes them up
+ *       cambi with full_ref, 10 bits and a source larger than the frames: rows stay in order; libvmaf mixes them up
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
  *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
  *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
@@ -585,9 +598,9 @@
  *   >>threads           parallel work on a frame            >>contrast sensitivity  of adm and float_adm
  *   >>resampling        Gaussian filters, resizing of planes  >>chains            division of a frame among threads
  *   >>cpu state         state of the CPU backend
- * Chapters. Each implements features, in up to five parts: code shared with kernels, code for the CPU, code that is
- * compiled for each instruction set (lanes: plain C that the compiler vectorises; vectors: explicit vector code), code
- * for GPUs, and tables:
+ * Chapters. A chapter is a section that contains the code of one or more features, in up to five parts: code shared
+ * with kernels, code for the CPU, code that is compiled for each instruction set (lanes: plain C that the compiler
+ * vectorises; vectors: explicit vector code), code for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            change of blurred references        >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
@@ -624,9 +637,9 @@
  *   GPU: in vmafgpu__gpu_submit(), threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller wrote
  *   the samples there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
  *   is full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a
- *   copy of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event. If the GPU
- *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a GPU that is being
- *   opened in the background, are units of one backend, vmafgpu__fleet_backend.
+ *   copy of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event has
+ *   occurred. If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a
+ *   GPU that is being opened in the background, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
@@ -741,7 +754,7 @@ typedef enum vmafgpu_result {
  * Frames
  * ------------------------------------------------------------------------------------------------ */
 
-/* Chroma subsampling. The models of v0.6 use luma only; the models of v1 need chroma. */
+/* Chroma subsampling. The v0.6 models use luma only; the v1 models need chroma. */
 typedef enum vmafgpu_chroma {
     VMAFGPU_CHROMA_420 = 0,
     VMAFGPU_CHROMA_400,
@@ -769,8 +782,8 @@ typedef enum vmafgpu_memory {
                                 With several GPUs, see vmafgpu_next_device() */
     VMAFGPU_MEMORY_SURFACE,  /* CUDA only: data[] are CUsurfObjects of images on the GPU that scores the frame, such as
                                 imported Vulkan or Direct3D images. The images must be at least as large as the frame.
-                                They contain RGB pixels, or planes in the layout of the config with 8 or 16 bits per
-                                sample. An image element contains one sample, or two samples for semi-planar chroma (R8,
+                                They contain RGB pixels, or planes with 8 or 16 bits per sample in the layout of the
+                                config. An image element contains one sample, or two samples for semi-planar chroma (R8,
                                 R8G8, R16, R16G16 in Vulkan). `pitch` is ignored, as are the low bits of words in
                                 SEMIPLANAR_HIGH. YUV images require that gpu.frame_memory is SURFACE or that
                                 config.colour is set */
@@ -805,12 +818,12 @@ typedef enum vmafgpu_pixels {
  *     (luma) or 224 (chroma).
  *   - Chroma is computed from weighted sums of R, G and B and rounded only once. Edge pixels are repeated beyond the
  *     edge. Sizes of subsampled chroma are rounded down: if the width or height is odd, no chroma is computed for the
- *     last column or row, because features do not use it, as in libvmaf.
+ *     last column or row, because neither libvmaf nor this library uses it.
  *   - RGBA16F pixels are in linear light, with the colour primaries of the standard that `matrix` names. A table
  *     applies the transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1
  *     (with PQ, above 10000 cd/m2) become 1.
- *   - Frames in host and pinned memory are converted on the CPU, and frames in device memory on the GPU. On the GPU,
- *     rows can have any address and pitch, but multiples of 16 bytes are fastest. */
+ *   - Frames in host and pinned memory are converted on the CPU, and frames in GPU memory on the GPU. On the GPU, rows
+ *     can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
     VMAFGPU_MATRIX_UNSTATED = 0,
     VMAFGPU_MATRIX_BT601,
@@ -824,10 +837,10 @@ typedef enum vmafgpu_range {
     VMAFGPU_RANGE_FULL            /* at 8 bits: 0..255 */
 } vmafgpu_range;
 
-typedef enum vmafgpu_siting {     /* position of a chroma sample in 4:2:0 and 4:2:2; pixel weights */
+typedef enum vmafgpu_siting {     /* position of chroma samples in 4:2:0 and 4:2:2, and the resulting pixel weights */
     VMAFGPU_SITING_UNSTATED = 0,
-    VMAFGPU_SITING_LEFT,          /* in a luma column, between two luma rows: MPEG-2, default in H.264. Weights [1 2 1]
-                                     across, [1 1] down */
+    VMAFGPU_SITING_LEFT,          /* on a luma column, between two luma rows: MPEG-2, the default in H.264. Weights
+                                     [1 2 1] across, [1 1] down */
     VMAFGPU_SITING_CENTER,        /* between luma columns and rows: JPEG, MPEG-1. Weights [1 1] across, [1 1] down */
     VMAFGPU_SITING_TOP_LEFT       /* on a luma sample: BT.2020. Weights [1 2 1] across, [1 2 1] down. The same as LEFT
                                      for 4:2:2, which has chroma in every row */
@@ -844,17 +857,18 @@ typedef struct vmafgpu_colour {
     vmafgpu_matrix   matrix;      /* if unstated, all frames are YUV, and no memory is allocated for conversion */
     vmafgpu_range    range;       /* of the resulting YUV; required with `matrix` */
     vmafgpu_siting   siting;      /* required if a feature uses chroma and chroma is subsampled */
-    vmafgpu_transfer transfer;    /* used for RGBA16F frames only, which require it */
+    vmafgpu_transfer transfer;    /* used only for RGBA16F frames, which require it */
 } vmafgpu_colour;
 
-/* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and never written. Only
- * samples are read, never the bytes between rows. The struct itself is read only during the call.
- *   - data[0] is the first luma row. data[1] and data[2] are the chroma planes; semi-planar frames do not use data[2].
- *     Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features that use chroma
- *     are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The models of v1 use speed_chroma.
+/* One picture in the caller's memory. This memory is borrowed, as described at vmafgpu_memory, and is never written to.
+ * Only samples are read, never the bytes between rows. The struct itself is not read after the call.
+ *   - data[0] points to the first luma row, data[1] and data[2] to the first rows of chroma. Semi-planar frames do not
+ *     use data[2]. Chroma is read only if a feature uses it; otherwise data[1] and data[2] can be NULL. The features
+ *     that use chroma are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The v1 models use
+ *     speed_chroma.
  *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
  *     out of range, either the push or the pair fails; see vmafgpu_push().
- *   - pitch[i] is the distance from one row to the next in bytes; 0 means tightly packed. If the luma width is odd, the
+ *   - pitch[i] is the distance in bytes from one row to the next; 0 means tightly packed. If the luma width is odd, the
  *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in files; the last sample is not
  *     read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
@@ -872,8 +886,9 @@ typedef struct vmafgpu_frame {
  * Models
  * ------------------------------------------------------------------------------------------------ */
 
-/* One support-vector regression with its pre- and post-processing. The fields correspond to the keys in the model files
- * of libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such structs. */
+/* A support-vector regression model (SVM) with its pre- and post-processing. The fields correspond to the keys in the
+ * model files of libvmaf. All pointers are borrowed. vmafgpu_model_parse() and examples/embed_model.c create such
+ * structs. */
 typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
@@ -886,10 +901,10 @@ typedef struct vmafgpu_svm {
     const double       *sv_coefs;            /* [sv_count]                                                   */
     const uint16_t     *sv_rows;             /* [sv_count]: row of sv_table; equal vectors share a row       */
     const double       *sv_table;            /* rows of feature_count numbers                                */
-    int                 has_clip;            /* score_clip                                                   */
+    int                 has_clip;            /* a score_clip object exists                                   */
     double              clip_min, clip_max;  /* clip_min <= clip_max                                         */
     int                 has_transform;       /* a score_transform object exists                              */
-    int                 transform_enabled;   /* "enabled" in this object; 0 if absent, as in vmaf_v0.6.1     */
+    int                 transform_enabled;   /* its key "enabled"; 0 if absent, as in vmaf_v0.6.1            */
     int                 has_p0, has_p1, has_p2;
     double              p0, p1, p2;
     int                 knot_count;          /* 0..10                                                        */
@@ -911,8 +926,8 @@ typedef struct vmafgpu_model {
  * Config
  *
  * Initialise a config with zeros (`vmafgpu_config cfg = VMAFGPU_INIT;`); zero means the default in every field. Flags
- * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed when vmafgpu_open()
- * returns. There are four exceptions, which must live as long as the context: models that were not created by
+ * are 0 or 1. vmafgpu_open() copies the config. The data that the config points to can be freed after vmafgpu_open()
+ * has returned. There are four exceptions, which must live as long as the context: models that were not created by
  * vmafgpu_model_parse(), the `user` pointers of callbacks, gpu.cuda_context and gpu.stream. The context keeps a
  * reference to a parsed model.
  * ------------------------------------------------------------------------------------------------ */
@@ -920,8 +935,8 @@ typedef struct vmafgpu_model {
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
  *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
- *     _acquire_pair(), _percentile(), _close() and the model reader. In two cases, any library function can call them,
- *     at the next call on the context: after a GPU has failed, and if gpu.open_in_background is set.
+ *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, and with
+ *     gpu.open_in_background, any other call on the context can also call them.
  *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
  *     the GPU also calls them, possibly while the calling thread does. If several threads open several GPUs, these
  *     threads also call the functions. */
@@ -931,8 +946,8 @@ typedef struct vmafgpu_allocator {
     void  *user;
 } vmafgpu_allocator;
 
-/* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and
- * return when all these calls have returned. The calls can run on any threads, in any order, sequentially or in
+/* The type of config.parallel_for. The callback must call task(arg, i) exactly once for each i in 0..count-1, and must
+ * return only after all these calls have returned. The calls can run on any threads, in any order, sequentially or in
  * parallel: no task waits for another. `count` is config.threads; if it is 1, the callback is not used. Calls to task()
  * with any other value of i do nothing. If a task was not called exactly once, the library call that needed the task
  * fails with VMAFGPU_ERROR_SYSTEM. */
@@ -945,16 +960,16 @@ typedef enum vmafgpu_log_level {
 } vmafgpu_log_level;
 
 typedef enum vmafgpu_backend {
-    VMAFGPU_BACKEND_AUTO = 0,   /* uses a GPU if there is one with kernels for all features (NVIDIA is tried before
+    VMAFGPU_BACKEND_AUTO = 0,   /* uses a GPU if one is usable and has kernels for all features (NVIDIA is tried before
                                    AMD); otherwise uses the CPU, without an error. vmafgpu_backend_note() explains why
                                    the CPU is used. Without a usable GPU, the open fails only if gpu.frame_memory is
-                                   DEVICE or SURFACE or gpu.devices is set. An address does not identify the vendor of
-                                   the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream or
-                                   gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
+                                   DEVICE or SURFACE or gpu.devices is set. The address of a frame does not identify the
+                                   vendor of the GPU. Therefore, if gpu.frame_memory is DEVICE or SURFACE, or gpu.stream
+                                   or gpu.cuda_context is set, only CUDA is tried; to use HIP, select it explicitly */
     VMAFGPU_BACKEND_CPU,
-    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no such GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND, or
-                                   VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
-    VMAFGPU_BACKEND_HIP         /* AMD. If no such GPU can be used, vmafgpu_open() fails in the same way as with CUDA */
+    VMAFGPU_BACKEND_CUDA,       /* NVIDIA. If no NVIDIA GPU can be used, vmafgpu_open() returns VMAFGPU_ERROR_BACKEND,
+                                   or VMAFGPU_ERROR_MEMORY if host memory is short, and the message explains why */
+    VMAFGPU_BACKEND_HIP         /* AMD. If no AMD GPU can be used, vmafgpu_open() fails in the same way as with CUDA */
 } vmafgpu_backend;
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); on other processors,
@@ -982,17 +997,17 @@ typedef enum vmafgpu_vif_arithmetic {
 typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
-                                           replaces `device`. The array is read only during vmafgpu_open(). If one of
-                                           these GPUs cannot be used, the open fails, even with AUTO */
+                                           replaces `device`. The library does not read the array after vmafgpu_open().
+                                           If one of these GPUs cannot be used, the open fails, even with AUTO */
     int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
                                            default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
                                            CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
                                            or SURFACE, if config.map_block_size is set, or in builds without threads.
                                            Cannot be combined with `devices` */
-    void       *cuda_context;           /* CUcontext of the caller, which must outlive the vmafgpu context; `device` is
-                                           then ignored. Default: the primary context of the device, retained from open
-                                           to close. Must be NULL with HIP, which has no contexts */
+    void       *cuda_context;           /* a CUcontext, which the caller must keep until the vmafgpu context is closed;
+                                           `device` is then ignored. Default: the primary context of the device,
+                                           retained from open to close. Must be NULL with HIP, which has no contexts */
     void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
                                            the stream has finished all work that was queued on it before the push. If
                                            NULL, frames must be ready when they are pushed. For the default stream, pass
@@ -1005,38 +1020,39 @@ typedef struct vmafgpu_gpu_config {
                                            1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, the default is
                                            twice that, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller
                                            sizes. With `devices`, the default is at least 16. All these defaults are
-                                           reduced if memory is short. With config.live or config.map_block_size, the
-                                           default is 1. A pair waits until its batch is full, or until vmafgpu_flush()
-                                           or vmafgpu_wait() is called, so 1 has the lowest latency */
+                                           reduced if necessary to stay below the memory limit (see `queue_depth`). With
+                                           config.live or config.map_block_size, the default is 1. A pair waits until
+                                           its batch is full, or until vmafgpu_flush() or vmafgpu_wait() is called, so a
+                                           batch of 1 gives the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
-                                           `devices`. The defaults of `batch` and `queue_depth` keep device memory below
-                                           a limit, provided that a batch of one and a queue of two fit. The limit is
-                                           288 MB (of 2^20 bytes), or 384 MB if `frame_memory` is DEVICE or SURFACE.
-                                           With `devices`, the limit is four times as high for each GPU. If
-                                           `frame_memory` is DEVICE or SURFACE, the limit is at least the smaller of
-                                           1/64 of the device memory and 1/4 of the free device memory */
-    const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. It can be a
-                                           file that `make blobs` creates, PTX from this project, or machine code.
-                                           Machine code is passed to the driver unchecked; for AMD, machine code can
-                                           also be an uncompressed bundle of code objects. The image is read only during
-                                           vmafgpu_open() */
+                                           `devices`. To keep device memory below a limit, the default of `batch` is
+                                           reduced to as little as 1, and that of `queue_depth` to as little as 2. The
+                                           limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE. With
+                                           `devices`, the limit is four times as high for each GPU. If `frame_memory` is
+                                           DEVICE or SURFACE, the limit is at least the smaller of 1/64 of the device
+                                           memory and 1/4 of the free device memory */
+    const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
+                                           be the contents of a file that `make blobs` creates, PTX from this project,
+                                           or machine code. Machine code is passed to the driver unchecked; for AMD,
+                                           machine code can also be an uncompressed bundle of code objects. The library
+                                           does not read the image after vmafgpu_open() */
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
-                                           file is searched for, see `GPU: requirements` in the manual */
+                                           library searches for a file (see `GPU: requirements` in the manual) */
     const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
                                            libamdhip64.so.8 to .so.5 / amdhip64_7.dll and older versions */
     vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster type */
     int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
-                                           frames in host memory, for all GPUs together. They also open several GPUs at
-                                           the same time, and they compute scores after the GPU has failed and, with
-                                           open_in_background, until the GPU is open. If `frame_memory` is not HOST,
-                                           they run only during the open */
+                                           frames in host memory, for all GPUs together. The threads also compute scores
+                                           after the GPU has failed and, with open_in_background, until the GPU is open.
+                                           If `frame_memory` is not HOST, these threads are not started. With more than
+                                           one thread, several GPUs are opened at the same time */
     int         skip_self_test;         /* 1: skips the self-test at open, which takes a few milliseconds. If the
                                            self-test fails, the GPU is not used, and vmafgpu_backend_note() names the
                                            kernel and the card */
 } vmafgpu_gpu_config;
 
-/* A model that computes scores. Set `version` for a built-in model, or `model` for any other. */
+/* A model that computes scores. Set `version` for a built-in model, or `model` for any other model. */
 typedef struct vmafgpu_model_config {
     const char          *version;          /* name of a built-in model: "vmaf_v0.6.1" (default), "vmaf_v1.0.16_3d0h",
                                               ...; see MODELS in the manual */
@@ -1049,8 +1065,8 @@ typedef struct vmafgpu_model_config {
                                                be combined with enable_transform */
     const char          *options;          /* feature options that override those of the model:
                                               "adm.adm_enhn_gain_limit=1.2:motion.motion_fps_weight=2". Options of
-                                              features that the model does not use have no effect; if
-                                              config.strict_options is set, they are checked */
+                                              features that the model does not use have no effect, but are checked if
+                                              config.strict_options is set */
 } vmafgpu_model_config;
 
 /* A feature to compute in addition to those that the models need. See FEATURES AND OPTIONS in the manual. */
@@ -1065,7 +1081,8 @@ struct vmafgpu_score;
 
 /* A heat map of cambi: banding in the distorted frame at one of five scales. */
 typedef struct vmafgpu_heatmap {
-    const char     *path;          /* value of the option heatmaps_path, which tells several cambi features apart */
+    const char     *path;          /* value of the option heatmaps_path; it can be used to distinguish several cambi
+                                      features */
     int64_t         index;         /* index of the frame */
     int             scale;         /* 0..4 */
     int             width, height; /* size of the map */
@@ -1115,12 +1132,12 @@ typedef struct vmafgpu_config {
                                              in the manual. With `live`, gpu.batch is 1 by default */
 
     int             max_candidates;       /* maximum number of distorted frames per vmafgpu_score_candidates() call,
-                                             1..16; default 1. Each frame after the first takes about 1.5 bytes of
+                                             1..16; default 1. Each candidate beyond the first adds about 1.5 bytes of
                                              memory per pixel */
     int             contexts_per_pass;    /* maximum number of contexts that vmafgpu_push_many() processes in one pass
-                                             on the CPU, 1..16; default 1. If a call has more contexts than this, it
-                                             takes several passes. Values above 1 take some memory per thread. Set the
-                                             same value in all contexts */
+                                             on the CPU, 1..16; default 1. If a call receives more contexts, it makes
+                                             several passes. Values above 1 require some memory per thread. Set the same
+                                             value in all contexts */
     int             map_block_size;       /* width and height of the blocks of vmafgpu_request_map(), 4..256 luma
                                              samples, usually 16; default 0: no maps. Requires `live` and a model. Only
                                              the features that edits support are allowed, and `contexts_per_pass` must
@@ -1129,7 +1146,7 @@ typedef struct vmafgpu_config {
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits. On
                                              the CPU, edits take memory for two luma planes, and a few megabytes per
                                              thread. On a GPU, edits take 90 bytes of device memory per pixel plus up to
-                                             100 MB, and 30 MB of pinned memory. If `backend` is AUTO and
+                                             100 MB, and 30 MB of pinned memory. With edits, if `backend` is AUTO and
                                              gpu.frame_memory is HOST or PINNED, the whole context uses the CPU */
 
     vmafgpu_backend backend;              /* default auto */
@@ -1223,8 +1240,8 @@ typedef struct vmafgpu vmafgpu;
 
 /* Opens a context and allocates all its memory except the score list. *context is set even on failure; after a failure,
  * pass it only to vmafgpu_last_error() and, finally, to vmafgpu_close(). *context is NULL only if there is no memory
- * for the context itself (VMAFGPU_ERROR_MEMORY). The comment above, under Config, states how long the data that
- * `config` points to must live. */
+ * for the context itself (VMAFGPU_ERROR_MEMORY). For how long the data that `config` points to must live, see Config
+ * above. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
 /* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
@@ -1248,8 +1265,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *     pair and push it again.
  *   - VMAFGPU_ERROR_UNREAD_SCORES occurs only with discard_scores and without on_score, if 64 scores are waiting for
  *     vmafgpu_next_score() or are in flight.
- *   - If the GPU fails later, the CPU scores the pairs whose frames are in host or pinned memory, bit-identically. For
- *     each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
+ *   - If the GPU fails later, pairs whose frames are in host or pinned memory are scored on the CPU, bit-identically.
+ *     For each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
  *   - If a sample exceeds the bit depth and the CPU checks that sample, the push fails with VMAFGPU_ERROR_FRAME. If the
  *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma. It also checks luma that
  *     is in device memory, in acquired buffers, or in pinned memory that it copies unchanged. The CPU checks all other
@@ -1280,8 +1297,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
  *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
  *     blocks as a push does.
- *   - If samples exceed the bit depth, the pair fails if a GPU is used (as with pinned memory), and the push fails if
- *     the CPU is used.
+ *   - If a sample exceeds the bit depth, the result depends on the backend: on a GPU, the pair fails (as with pinned
+ *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
@@ -1295,8 +1312,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame 
  *   - Pairs are pushed to the contexts in order, even after a push to one context has failed. The function returns the
  *     first failure. `results`, unless it is NULL, receives one result per context. Do not push the pair again to
  *     contexts whose result is VMAFGPU_OK.
- *   - If the reference was acquired, the context that returned it must be the last one, because that context owns the
- *     memory after the push.
+ *   - If the reference was acquired, the context that it was acquired from must be the last in `contexts`, because that
+ *     context owns the memory after the push.
  *   - If a context is NULL or occurs twice, the call returns VMAFGPU_ERROR_ARGUMENT and pushes no pair.
  *     vmafgpu_last_error(NULL) names the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
@@ -1306,8 +1323,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
  * vmafgpu_push_preceding() with the reference frames that precede the segment, oldest first: vmafgpu_preceding_count()
  * frames, or fewer if the clip has fewer. After the last push and before vmafgpu_flush(), call vmafgpu_push_following()
  * with the reference frame that follows the segment, unless the clip ends there. The scores are then bit-identical to
- * those of the whole clip. Pushing more of these frames than necessary changes nothing. score.index, and the pair count
- * that config.subsample uses, start at the first pair of the segment.
+ * those that the whole clip would produce. Pushing more of these frames than necessary changes nothing. score.index and
+ * config.subsample count pairs from the start of the segment: its first pair has index 0.
  *   - speed_temporal also uses the previous distorted frame; apart from speed_temporal, only motion features use
  *     neighbouring frames. With speed_temporal, vmafgpu_push_preceding() returns VMAFGPU_ERROR_STATE: instead, push the
  *     pair that precedes the segment, and ignore its score.
@@ -1328,7 +1345,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgp
 VMAFGPU_API vmafgpu_frame vmafgpu_frame_of(const vmafgpu_config *config, const void *buffer, ptrdiff_t pitch);
 VMAFGPU_API size_t        vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pitch);
 
-/* Returns the number of references before a segment that affect the scores of the segment: 1 for the models of v0.6, 0
+/* Returns the number of references before a segment that affect the scores of the segment: 1 for the v0.6 models, 0
  * without motion, 2 with motion_moving_average, 3 with motion_five_frame_window, and 4 with both. If the number is 0,
  * pairs are independent and can be pushed in any order. Returns -1 with speed_temporal, which also needs distorted
  * frames from before the segment. */
@@ -1342,9 +1359,9 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
  *     The next call continues with the frame after it;
  *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
  *     written.
- * Because motion depends on the following frame, a score is ready one push later, or, on a GPU, when its batch has
- * finished. With motion_five_frame_window, the first scores are ready two pushes later. With config.live, scores do not
- * wait for later frames. */
+ * Because motion depends on the following reference, a score is ready after the next push or, on a GPU, when the batch
+ * that contains the next pair has finished. With motion_five_frame_window, the first scores are ready two pushes later.
+ * With config.live, scores do not wait for later frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
@@ -1366,23 +1383,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait, instead of the calling thread. Use it
  *     for frames in GPU memory, including surfaces and arrays: work that is queued on the stream afterwards can
  *     overwrite these frames. If the CPU is used, no frame is in use, and the function returns VMAFGPU_OK immediately.
- *     With gpu.devices or gpu.open_in_background it returns VMAFGPU_ERROR_STATE. */
+ *     With gpu.devices or gpu.open_in_background, it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
-/* Scores one pair without changing the clip in progress and without allocating, for encoders that try candidates. The
- * frames are borrowed for the call. `previous` is the reference frame that precedes `reference`. motion and motion2
- * measure the difference between these two references, as for the last frame of a clip. If `previous` is NULL, motion
- * is 0, as in a clip of one frame. Inside a clip, motion2 of a frame is the smaller of the differences from its two
- * neighbours, so the same frame can score lower as part of a clip. To take the next reference into account, use
- * vmafgpu_edit_begin(). With motion_five_frame_window, motion is always 0. score->values is valid until the next call
- * on the context. Pooled values do not include the result. On a GPU, the call submits an incomplete batch first. */
+/* Scores one pair without changing the clip in progress and without allocating memory, for encoders that try
+ * candidates. The frames are borrowed only during the call. `previous` is the reference frame that precedes
+ * `reference`. motion and motion2 measure the difference between these two references, as for the last frame of a clip.
+ * If `previous` is NULL, motion is 0, as in a clip of one frame. Inside a clip, motion2 of a frame is the smaller of
+ * the differences from its two neighbours, so the same frame can score lower as part of a clip. To take the next
+ * reference into account, use vmafgpu_edit_begin(). With motion_five_frame_window, motion is always 0. score->values is
+ * valid until the next call on the context. Pooled values do not include the result. On a GPU, the call submits an
+ * incomplete batch first. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
 
-/* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to
+/* Scores several candidates, distorted[0..count-1], against one reference. scores[i] is bit-identical to the result of
  * vmafgpu_score_pair(context, reference, &distorted[i], previous, ..). `count` is 1..config.max_candidates. On the CPU,
  * the work that depends only on the references is done once, except in cambi and speed_chroma; on a GPU, the pairs are
  * scored one after the other. All scores[i].values are valid until the next call on the context. On failure, no score
@@ -1412,17 +1430,18 @@ typedef struct vmafgpu_edit {
     int         x, y, width, height;    /* in luma samples */
     const void *data;                   /* first row of the rectangle, in the format of the config */
     ptrdiff_t   pitch;                  /* in bytes, from row to row; can be negative; 0 means tightly packed */
-    vmafgpu_memory memory;              /* HOST; if the base is on a GPU, also PINNED, or DEVICE, which is read in
-                                           stream order on config.gpu.stream */
+    vmafgpu_memory memory;              /* HOST. If the base is on a GPU, PINNED and DEVICE are also allowed; DEVICE
+                                           memory is read in stream order on config.gpu.stream */
     int         skip_score;             /* 1: vmafgpu_edit_try() computes only `change` and `sums`; `score` and the
-                                           columns are NaN. This saves a few microseconds per edit. Even if edits are
-                                           tried on a GPU, their scores are computed on the CPU, so skip the scores of
-                                           all edits except the best ones */
+                                           columns are NaN. This saves a few microseconds per edit. Scores are computed
+                                           on the CPU even if edits are tried on a GPU, so it is faster to skip all
+                                           scores at first and then to compute them only for the edits with the best
+                                           `change` */
 } vmafgpu_edit;
 
-/* Integer sums of the vif and adm features that the first model uses (without a model, of the first vif and adm in the
- * config). Together with the denominators, which depend only on the reference, the sums determine these features. The
- * arrays are indexed by scale, then by band (h, v, d). */
+/* Integer sums of the vif and adm features that the first model uses or, without a model, of the first vif and adm in
+ * the config. Together with the denominators, which depend only on the reference, the sums determine these features.
+ * The arrays are indexed by scale, then by band (h, v, d). */
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
@@ -1431,8 +1450,8 @@ typedef struct vmafgpu_edit_sums {
 
 typedef struct vmafgpu_edit_score {
     double score;                       /* score of the first model for the base with only this edit applied,
-                                           bit-identical to vmafgpu_score_pair() of the changed frame. NaN without a
-                                           model or on failure */
+                                           bit-identical to the result of vmafgpu_score_pair() for the changed frame.
+                                           NaN without a model or on failure */
     double change;                      /* change of the prediction of the first model, before transform and clip:
                                            positive if the edit raises the score. Unlike `score`, which libvmaf
                                            quantises in steps of about 5e-6, `change` is not rounded to float. The sign
@@ -1442,12 +1461,12 @@ typedef struct vmafgpu_edit_score {
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
-/* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references, which determine
- * motion as in a clip of these frames. Either can be NULL. If `following` is NULL, motion is computed as in
+/* Scores a pair and makes it the base. `previous` and `following` are the neighbouring references; motion is computed
+ * as in a clip of these three frames. Either can be NULL. If `following` is NULL, motion is computed as in
  * vmafgpu_score_pair(). With motion_five_frame_window, motion is always 0. If `distorted` is NULL, the reference is
  * used in its place.
  *   - On the CPU, frames must be in host memory; on a GPU, in any kind of memory that config.gpu.frame_memory allows.
- *     Frames are borrowed for the call.
+ *     Frames are borrowed only during the call.
  *   - `score` can be NULL; its values are valid until the next call on the context.
  *   - The call takes as long as scoring the pair; a GPU finishes all batches in flight first. After a failure, there is
  *     no base. */
@@ -1456,9 +1475,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
                                               const vmafgpu_frame *following, vmafgpu_score *score);
 
 /* Tries `count` edits independently of each other; the base does not change. The work is shared by config.threads
- * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of these edits together, in
- * half the time. A GPU can process thousands of edits per call; the CPU then computes the requested scores from the
- * sums that the GPU returns.
+ * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of these edits together,
+ * which halves the time per edit. A GPU can process thousands of edits per call; the CPU then computes the requested
+ * scores from the sums that the GPU returns.
  *   - scores[i] receives the result of edits[i]. `values` receives all columns of each edit, count *
  *     vmafgpu_column_count() doubles, unless it is NULL.
  *   - An edit with an invalid rectangle or invalid samples gets NaN as its score and an error in scores[i].result; the
@@ -1475,11 +1494,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
-/* Derivatives of the prediction of the first model with respect to each sum, before transform and clip, and without
- * rounding to float. Their dot product with the `sums` of an edit is a first-order approximation of the `change` of
- * this edit, accurate to a few percent for edits the size of a block. */
+/* Derivatives of the prediction of the first model (before transform and clip, and not rounded to float) with respect
+ * to each sum. Their dot product with the `sums` of an edit is a first-order approximation of the `change` of this
+ * edit, accurate to a few percent for edits the size of a block. */
 typedef struct vmafgpu_gradient {
-    double prediction;                  /* for the base. Without a model, NaN, and all derivatives are 0     */
+    double prediction;                  /* of the base; without a model: NaN, and all derivatives are 0      */
     double vif_information[4], vif_noise[4], adm[4][3], aim[4][3];   /* derivatives; 0 where the sum is 0 */
 } vmafgpu_gradient;
 
@@ -1489,18 +1508,18 @@ typedef struct vmafgpu_block {
                                            equal to the reference. Use `loss` to rank blocks. Restoring the block alone
                                            can even lower the score, and the losses of all blocks do not add up to the
                                            loss of the frame */
-    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame. The
-                                           sums of cubes are not rounded, and they are scaled differently: by 2^k
-                                           relative to those in edits, where 2^k is the band height at that scale,
-                                           rounded up to a power of two */
+    vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
+                                           Here, the sums of cubes are not rounded, and they are 2^k times as large as
+                                           those in edits, where 2^k is the band height at that scale, rounded up to a
+                                           power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
 /* Splits the base into blocks of size x size luma samples, 4..256, and writes the losses and sums of the blocks row by
- * row. There are *across times *down blocks, both rounded up, and `blocks` must be large enough for all of them. If
- * `blocks` is NULL, only *across and *down are written.
+ * row. There are *across times *down blocks (both numbers are rounded up), and `blocks` must be large enough for all of
+ * them. If `blocks` is NULL, only *across and *down are written.
  *   - The block column of a sample in column x is (x << s) / size for VIF scale s. For a coefficient in column x of ADM
  *     scale s, it is (x << (s + 1)) / size. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
@@ -1512,7 +1531,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 /* Requests a map that shows where in a frame VMAF is lost. The map is computed for the next pair that is pushed and
  * scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size luma
  * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` that
- * vmafgpu_edit_blocks() would compute for the block, with motion as defined by config.live, converted to float.
+ * vmafgpu_edit_blocks() would compute for the block if motion were computed as config.live defines it.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to
  *     4 bytes.
@@ -1548,8 +1567,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_value_at(vmafgpu *context, int64_t index, int
 
 /* Applies the models to feature values that were computed earlier or by another program. `features` contains one value
  * for each column before vmafgpu_model_column(context, 0); only the inputs of the models are used. score->values
- * contains all columns and is valid until the next call on the context. Does not change the clip in progress or
- * pooling. If a context is used for nothing else, set config.predict_only. */
+ * contains all columns and is valid until the next call on the context. Neither the clip in progress nor its pooled
+ * values change. If a context is used for nothing else, set config.predict_only. */
 VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score);
 
 /* Returns how many scores are ready (delivered or not), counting failed frames too. With subsample N, score i (counted
@@ -1577,19 +1596,19 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
  * with a given name (-1 if there is none). Names are valid until the context is closed. Columns without options can
  * also be found by the long names of libvmaf, such as "VMAF_integer_feature_adm2_score". vmafgpu_model_column() returns
  * the column that contains the score of a model (0 is the first model), or -1 if there is no such model. After the
- * scores of all models come the other outputs of bootstrap models. For a model with the name NAME, they are NAME_0001
- * and so on (the scores of the SVMs of the collection, each of which was trained on part of the data), NAME_bagging
- * (the mean of these scores), NAME_stddev, and NAME_ci_p95_lo and NAME_ci_p95_hi (a 95 % confidence interval for the
- * frame). */
+ * scores of all models come the other outputs of bootstrap models. For a model with the name NAME, these outputs are
+ *   - NAME_0001 and so on: the scores of the SVMs of the collection, each of which was trained on part of the data;
+ *   - NAME_bagging and NAME_stddev: the mean and the standard deviation of these scores;
+ *   - NAME_ci_p95_lo and NAME_ci_p95_hi: a 95 % confidence interval for the score of the frame. */
 VMAFGPU_API int         vmafgpu_column_count(const vmafgpu *context);
 VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
 /* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of the report of libvmaf for a clip of `pairs`
- * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except with a single pair: in
- * that case libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the features that they
- * belong to. Returns -1 if `place` is out of range. */
+ * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except for a clip of a single
+ * pair: in that case, libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the features that
+ * they belong to. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to
@@ -1604,11 +1623,11 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* Returns the config with every default filled in, except callbacks and allocator, where NULL is the default. The
- * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns the
- * backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only during
- * the open are NULL: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. The counts
- * that belong to these pointers are kept. */
+/* Returns the config with every default filled in, except for callbacks and the allocator, where the default is NULL.
+ * The result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns
+ * the backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only
+ * during the open are NULL: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. The
+ * counts that belong to these pointers are kept. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* Returns the name of the backend in use: "cpu", "cuda" or "hip". The name is "cpu" after the GPU has failed (with
@@ -1682,10 +1701,10 @@ VMAFGPU_API const vmafgpu_model *vmafgpu_builtin_model_at(int i);
 
 /* Reads a model from the JSON text of a model file of libvmaf, which can contain a single model or a bootstrap
  * collection. The text (`size` bytes, no terminator needed) can be freed afterwards; `name` is copied to model->name. A
- * byte order mark and \r\n are accepted. The locale has no effect. The model is one allocation from `allocator` (malloc
- * if NULL), whose functions must remain available until the model is freed. Free the model with
- * vmafgpu_model_release(). On failure, *model is NULL, and `error` (unless NULL) receives the message, which names the
- * key at fault; vmafgpu_last_error(NULL) also returns this message. */
+ * byte order mark and \r\n are accepted. The locale has no effect. The memory of the model is a single block from
+ * `allocator` (from malloc if `allocator` is NULL), whose functions must remain available until the model is freed.
+ * Free the model with vmafgpu_model_release(). On failure, *model is NULL, and `error` (unless NULL) receives the
+ * message, which names the key at fault; vmafgpu_last_error(NULL) also returns this message. */
 VMAFGPU_API vmafgpu_result vmafgpu_model_parse(vmafgpu_model **model, const char *name, const char *json, size_t size,
                                                const vmafgpu_allocator *allocator, char *error, size_t error_size);
 VMAFGPU_API void vmafgpu_model_release(const vmafgpu_model *model);

@@ -11998,7 +11998,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         const int square_shift = task->scale || d ? 30 : 29;
         c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
     }
-    /* The rounding constant of the square in the denominator is twice as large as usual. At scale 0 it is not used. */
+    /* In the denominator, the rounding constant of the square is 1 << shift, not the usual 1 << (shift - 1). Scale 0
+     * does not use it. */
     const int den_square_shift = task->scale == 2 ? 30 : 31;
     c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
     for (int i = 0; i < task->variant_count; i++) {
@@ -12050,7 +12051,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind,
     return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
 }
 
-/* Splits x into h and l such that x - 32768 = 65536 h + l, and packs the two results of each kind. */
+/* Splits each x in a and b into h and l such that x - 32768 = 65536 h + l. Packs the values l of a and b into *l, and
+ * the values h into *h. */
 VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
     *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
@@ -12102,7 +12104,7 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* subtracted by vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
         /* For bytes, mid grey is subtracted from the sums, not from the samples. The low-pass taps add up to 46342, the
@@ -12121,8 +12123,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     for (int x = 0; x < w; x += CHUNK) {
         /* Rows of a picture have no padding, so the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
-         * are too short. */
+        /* Prefetches the two input rows that only the next row of the bands needs. The rows are too short for the
+         * hardware prefetcher. */
         vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
         vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
         vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
@@ -12208,7 +12210,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
 
 /* ---- horizontal filters ---- */
 
-/* Returns a register of coefficients of scale 0 as 32-bit lanes, starting with column x. */
+/* Returns one register of scale 0 coefficients in 32-bit lanes, starting at column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                         int filter) {
     const int16_t *in = line + 2 * x;
@@ -12271,7 +12273,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x contains 32-bit lanes. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift, for each 32-bit lane of x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -12284,7 +12286,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, cons
     return sum;
 }
 
-/* Adds the cubes of the words x, which are in 32-bit lanes. At scale 0 there are no shifts. */
+/* Adds the cubes of x, which contains words in 32-bit lanes. At scale 0, squares and cubes are not shifted. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
     const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
     sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
@@ -12303,7 +12305,7 @@ typedef struct vmafgpu__adm_den_parts {
 } vmafgpu__adm_den_parts;
 
 /* Adds the words of a chunk to `parts` if all of them are small, otherwise to `den`. Instruction sets with 16 registers
- * do not use `parts`, because that would cost more than it saves. */
+ * do not use `parts`, because using it would cost more than it saves. */
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
@@ -12349,8 +12351,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Compares angles in float arithmetic, given the sums of products. `apart` is negative if the angle is too large.
- * `uncertainty` is positive if floats are not accurate enough to decide. */
+/* Decides in float arithmetic whether the angle between o and t is too large, given their dot product and squared
+ * lengths. `apart` is negative if it is. `uncertainty` is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
@@ -12364,7 +12366,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vma
         vmafgpu__v_and(*apart, magnitude));
 }
 
-/* Compares angles for packed words. Their 32-bit sums of products are exact. The results are packed too. */
+/* Compares the angles of packed words, whose sums of products are exact in 32 bits. Packs the results. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
                                          vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
@@ -12435,7 +12437,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains) /* the gain is at least 1, so the result with the gain is at least as large */
+        if (variant->gains) /* the gain is at least 1, so the maximum is the value with the gain */
             reached = vmafgpu__v_max16(
                 reached,
                 vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
@@ -12523,8 +12525,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *tas
 
 /* ---- a row of scales 1 to 3 ---- */
 
-/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated quotient of floats is exact or too large by one. The
- * remainder is exact, so its sign shows which. */
+/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated float quotient is either exact or too large by one; the
+ * sign of the remainder, which is exact, shows which of the two. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
 #ifdef vmafgpu__v_div_down_f32
@@ -12536,13 +12538,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 #endif
 }
 
-/* Combines bits n to n + 31 of the 64-bit products of even lanes and of odd lanes. */
+/* Extracts bits n to n + 31 of the 64-bit products of the even and of the odd lanes, and puts them into 32-bit
+ * lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
-/* Returns the magnitude of the restored part for equal signs, with u = |o| and v = |t|. u and v are shifted left until
- * bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted by the same number
- * of bits in all lanes. */
+/* Returns the magnitude of the restored part if o and t have equal signs, given u = |o| and v = |t|. u and v are
+ * shifted left until bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted
+ * right by the same number of bits in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -12568,8 +12571,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Without the addition of +0, two products of -0 would give a dot product of -0. Because of its sign, the angle
-     * would count as too large. */
+    /* Adds +0, since two products of -0 would otherwise give a dot product of -0, whose sign would make the angle count
+     * as too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -12599,7 +12602,8 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
     const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of the 64-bit products of even lanes and of odd lanes. Only the upper halves of the sums are used. */
+    /* Indexed by part (restored, added), then by even or odd lanes. The upper half of each 64-bit lane is the sum of
+     * the upper halves of products. The lower half is not used. */
     vmafgpu__v side[2][2], mid[2][2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -12688,8 +12692,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the
- * centres there, which wrapping may have made negative. Only the first and the last register contain columns outside
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the centres
+ * there, which may have wrapped around to negative values. Only the first and the last register contain columns outside
  * the region. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
@@ -12920,8 +12924,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums. These must be zero before the first launch of the context;
- * the row kernel sets them to zero again. */
+/* Device memory of one pair. It starts with the row sums. The sums must be zero before the first launch of the context;
+ * the row kernel resets them to zero. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12964,8 +12968,8 @@ static int vmafgpu__adm_word_columns(int input) {
     return columns[input];
 }
 
-/* Computes the tiles of a scale. The inner tiles start at the first column and row of the region of the sums (at an
- * even column, which the loader requires), so that few tiles are partly outside the region. */
+/* Computes the tiles of a scale. The inner tiles start at the first row and column of the region of the sums, so that
+ * few tiles are partly outside the region. The column is rounded down to an even number, as the loader requires. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
                                                 int tile_height) {
     vmafgpu__adm_tiles t;
@@ -13023,9 +13027,9 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     return f;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
- * the device memory of the first pair, and `lanes` is the number of lanes per warp. Variants after the first use the
- * low-pass bands that the first one has computed. */
+/* For one scale of variant `index` of the plan, fills *out, except for its batch, and *shape. `scratch` is the device
+ * memory of the first pair, and `lanes` is the number of lanes per warp. Variants after the first use the low-pass
+ * bands that the first one computes. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
     const vmafgpu__adm_variant *variant = &plan->adm[index];
@@ -13304,20 +13308,20 @@ typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch of the first pair; the scratch of the other pairs follows */
     uint64_t scratch_size;  /* bytes of scratch per pair */
-    uint64_t found;         /* offset in the scratch: [scale] number of c-values above 0, 64 bits */
-    uint64_t histograms;    /* offset in the scratch: [scale][pass][bin], 32 bits */
-    uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
+    uint64_t found;         /* offset of the numbers of c-values above 0 in the scratch: [scale], 64 bits */
+    uint64_t histograms;    /* offset of the histograms in the scratch: [scale][pass][bin], 32 bits */
+    uint32_t cleared;       /* number of bytes to clear, starting at `found`; a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
     const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
-    const uint32_t *reciprocal;                /* [count]: bits of a float */
-    const uint8_t *weights;                    /* [code][contrast] */
+    const uint32_t *reciprocal;                /* reciprocals of counts: [count], bits of a float */
+    const uint8_t *weights;                    /* weights of differences: [code][contrast] */
     int32_t variant, image;                    /* image is 0 for the distorted frame, 1 for the reference */
     int32_t width, height;                     /* size of the picture */
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding term, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
     int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
-    int32_t contrasts, reach; /* reach of the window */
+    int32_t contrasts, reach; /* number of contrasts; reach of the window */
     int32_t range;            /* number of codes per pass */
     int32_t cell;             /* size of a histogram in bytes: four times an odd number */
     int32_t pass;             /* pass of the selection */
@@ -13397,15 +13401,15 @@ typedef struct vmafgpu__cambi_functions {
     void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
                      uint16_t *code);
     int strip_columns;
-    /* Computes the c-values in rows first..end - 1 of columns x0..x1 - 1, which are at most strip_columns columns. */
+    /* Computes the c-values in rows first..end - 1 and columns x0..x1 - 1, at most strip_columns columns. */
     void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                   int end);
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* Nonzero c-values are between 0.5 and 2^15. The upper sixteen bits of floats in this range have 2048 different values.
+/* Nonzero c-values are between 0.5 and 2^15. The upper sixteen bits of floats in this range take 2048 different values.
  * Non-negative floats sort in the order of their bits. Consecutive c-values are often equal, so they are counted in
- * different histograms; otherwise, each increment would wait for the previous one. */
+ * different histograms; otherwise, each increment would have to wait for the previous one. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
@@ -13789,8 +13793,9 @@ static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     }
 }
 
-/* Removes dither: replaces each sample with the average of 2x2 samples, of which it is the top left one. row[w] must
- * repeat the last sample. For the last row, `below` is NULL, and only two samples of the row are averaged. */
+/* Removes dither: replaces each sample with the average of itself and its right, lower and lower right neighbours.
+ * row[w] and below[w] must repeat the last sample of their rows. For the last row, `below` is NULL, and each sample is
+ * averaged with its right neighbour only. */
 static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
                                          uint16_t *VMAFGPU__RESTRICT out) {
     if (below)
@@ -13836,7 +13841,7 @@ static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t
 }
 
 /* Computes row y of the picture and stores it in line 2 of the band if y is even, otherwise in line 3. Rows must be
- * requested in ascending order, from `start` on. */
+ * requested in ascending order, starting with row `start`. */
 static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
     const vmafgpu__cambi *cambi = v->cambi;
     const int w = cambi->picture->width, h = cambi->picture->height;
@@ -13895,7 +13900,7 @@ static void vmafgpu__cambi_mark_task(void *arg, int index) {
         } else {
             memset(newest, 0, vmafgpu__padded(w));
         }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* subtracts row y - 7 */
+        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* adds row y, subtracts row y - 7 */
         if (y - reach >= first << halved && marked << halved == y - reach)
             f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
                         cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
@@ -14081,7 +14086,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
             }
             if (!cambi->counts[code[x]])
                 continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost column */
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost histogram */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
                 const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
@@ -14156,8 +14161,8 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* Returns the upper sixteen bits of the c-value of rank *rank, where the largest c-value has rank 1. Sets *rank to the
- * rank of that c-value among all c-values with the same upper bits. */
+/* Returns the upper sixteen bits of the c-value with rank *rank, where the largest c-value has rank 1. Sets *rank to
+ * the rank of that c-value among all c-values with the same upper bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
     enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
     uint32_t(*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
@@ -14167,7 +14172,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
         for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has its own entry */
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has an entry of its own */
             histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
     }
@@ -14469,13 +14474,13 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_strip      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
-/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting computes the
- * same integers in a different way. For each value and each column of a strip, it stores how often the value occurs in
- * the whole window around the column. When the windows move down by one row, one row enters them and one row leaves
- * them. Only columns in which these two rows differ can change the counts. Neighbouring columns with the same value
- * form a run. A run changes the counts of all columns within reach. The change in a count is the number of samples of
- * the run that lie in the column's window. To compute the c-values of a register of samples, the counts of all its
- * columns are loaded together, once for each value that occurs in the register.
+/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting yields the
+ * same integers in a different way. For each value and each column of a strip, the vector code stores how often the
+ * value occurs in the whole window around the column. When the windows move down by one row, one row enters them and
+ * one row leaves them. Only columns in which these two rows differ can change the counts. Neighbouring columns with the
+ * same value form a run. A run changes the counts of all columns within reach. The change in a count is the number of
+ * samples of the run that lie in the column's window. To compute the c-values of a register of samples, the counts of
+ * all its columns are loaded together, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -14912,7 +14917,7 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
         out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
     }
     out.found = out.size;
-    out.histograms = out.found + 64; /* far enough away that no launch reads and writes the same cache line */
+    out.histograms = out.found + 64; /* far enough away that no launch both reads and writes the same cache line */
     out.cleared = (uint32_t)(out.histograms - out.found +
                              (size_t)VMAFGPU__CAMBI_SCALES * VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS *
                                  sizeof(uint32_t));
@@ -14921,8 +14926,8 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
 }
 
 /* Sets the fields that define ranges of codes. If `centres` is then 0, no c-value can be above 0. A histogram has space
- * for the codes of a pass and the neighbouring codes, which can begin at any byte of a word. The number of words of a
- * histogram is odd, so that adjacent histograms are in different banks of shared memory. */
+ * for the codes of a pass and for the neighbouring codes. These codes can begin at any byte of a word. The number of
+ * words of a histogram is odd, so that adjacent histograms begin in different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -15193,8 +15198,8 @@ VMAFGPU__COLD_END
  * The covariance matrix of its 5x5 blocks yields eigenvalues, and the inverse of the matrix yields a variance for each
  * block. The entropy of a block is computed from the eigenvalues and this variance. The score is the mean absolute
  * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
- * the rounding of every operation, so the order of operations, including that of sequential sums, is part of the
- * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
+ * the rounding of every operation, so the order of operations, even within sums, is part of the definition. Some loops
+ * are interchanged, but each element still undergoes the same operations in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -15215,7 +15220,7 @@ typedef struct vmafgpu__speed_variant {
     int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
     int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
-    int reach, local_reach;                      /* number of taps on either side of the centre */
+    int reach, local_reach;                      /* number of taps on each side of the centre */
     float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
@@ -15290,7 +15295,7 @@ enum {
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
     VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* pitch of two reflected matrices side by side, 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three of padding */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: five groups of five, each padded to eight */
     /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
      * The computation of the eigenvalues needs less. */
     VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
@@ -15483,15 +15488,17 @@ typedef struct vmafgpu__speed_functions {
     /* For each place in a block, computes the sum of the w x h window that begins there, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
     /* Sums products down each column, for windows of h rows that begin at rows 0..places - 1. Writes a row of `out` for
-     * each window. Rows that all windows share are added first, from row EDGE on. Then the rows above them are added,
-     * upwards, then the rows below them. The products are exact, so fused operations do not change the result. */
+     * each window. First, the rows that all windows share are added, starting with row EDGE. Then the rows above them
+     * are added, from bottom to top, and then the rows below them. The products are exact, so fused operations do not
+     * change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Computes the rows of out = a * b from row `first` on. Rows and columns of `a` before `first` must be those of the
-     * identity matrix. The products of every element are added in ascending order of their index, from `first` on. */
+    /* Computes the rows of out = a * b, starting with row `first`. Rows and columns of `a` before `first` must be those
+     * of the identity matrix. For each element, the products are added in ascending order of their index, starting with
+     * `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* For a symmetric a, from index `top` on: apply() computes x = (tau * a) * v; rank_two() computes a -= x v' + v
-     * x'. */
+    /* These two functions process only indices >= `top` of a symmetric a. apply() computes x = (tau * a) * v;
+     * rank_two() computes a -= x v' + v x'. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
     /* Solves r x = b for an upper triangular r. On entry, x contains b. */
@@ -15756,7 +15763,7 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
 }
 
 /* Applies the low-pass filter to one thread's share of all planes, first down the columns, then along the rows.
- * Computes only the samples that are kept. */
+ * Computes only the samples that the reduction keeps. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -15902,7 +15909,7 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the same roundings and in the same order as in compute_cov_kernel_scalar()
+/* Returns the sum for one covariance. The order of additions and all roundings are those of compute_cov_kernel_scalar()
  * in speed.c of libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
@@ -16060,7 +16067,7 @@ static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
     }
 }
 
-/* Performs one implicit QR step on a block of m >= 2 rows: creates a bulge at the top and chases it to the end. */
+/* Performs one implicit QR step on a block of m >= 2 rows: creates a bulge at the top and chases it to the bottom. */
 static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -16094,7 +16101,7 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     e[m - 2] = bk;
 }
 
-/* Computes the eigenvalues. They are not sorted. */
+/* Computes the eigenvalues, unsorted. */
 static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                        float *d) {
     float e[VMAFGPU__SPEED_SIDE];
@@ -16116,7 +16123,7 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
     }
 }
 
-/* ---- solution of covariance * x = samples by a QR decomposition with whole matrices ---- */
+/* ---- solution of covariance * x = samples by a QR decomposition, with products of whole matrices ---- */
 
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch,
                                            int w, float *VMAFGPU__RESTRICT out) {
@@ -16522,7 +16529,7 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
         }
 }
 
-/* Implements apply(). The matrix is symmetric, so rows are read in place of columns. */
+/* Implements apply(). The matrix is symmetric, so rows are read instead of columns. */
 static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
     const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
@@ -16653,8 +16660,8 @@ static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int cou
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* Writes the tables of the prescale, for columns and then for rows. Writes nothing if `out` is NULL. Returns the number
- * of entries. */
+/* Writes the tables of the prescale, first for the columns, then for the rows. Writes nothing if `out` is NULL. Returns
+ * the number of entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -16927,7 +16934,8 @@ static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTION
         VMAFGPU__LAST_OPTION,
 };
 
-/* State of an extractor. In memory, it is followed by the luma of the previous frames: reference, then distorted. */
+/* State of an extractor. In memory, it is followed by the luma of the previous pair of frames: reference, then
+ * distorted. */
 typedef struct vmafgpu__speed_past {
     vmafgpu__speed_variant variant;
 } vmafgpu__speed_past;
@@ -17222,7 +17230,7 @@ typedef struct vmafgpu__float_vif_limits {
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
-    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side of the centre */
+    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on each side of the centre */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
     VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
@@ -17244,13 +17252,13 @@ typedef struct vmafgpu__blur_launch {
     int32_t reach;
     float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zero-padded on both sides */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
-                                               vmafgpu__float_planes_launch */
-    int32_t small_width, small_height; /* size of smaller pictures */
+    const uint64_t *columns, *rows;    /* for half-size pictures: two entries per column and row; see
+                                          vmafgpu__float_planes_launch */
+    int32_t small_width, small_height; /* size of the half-size pictures */
 } vmafgpu__blur_launch;
 
 /* Launch parameters of a kernel that converts luma or chroma to planes of floats and may resize them. The y index of a
- * block is a row of the output; the z index is a picture of a pair. */
+ * block is the row of the output; the z index is the picture within the pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
@@ -17278,7 +17286,7 @@ typedef struct vmafgpu__float_planes_launch {
 
 enum {
     VMAFGPU__FLOAT_ROWS = 4,     /* rows processed together */
-    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side of the centre */
+    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on each side of the centre */
     VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d and the products r r, d d, r d */
 };
 
@@ -17460,7 +17468,7 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
     }
 }
 
-/* Computes FLOAT_ROWS rows of sums, each FLOAT_SIDE registers wide, from column x on. Each input row is loaded only
+/* Computes FLOAT_ROWS rows of sums, each FLOAT_SIDE registers wide, starting at column x. Each input row is loaded only
  * once for all sums. */
 #define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps,
@@ -17762,7 +17770,7 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Returns the aggregate PSNR of a plane. A plane that is not measured has no samples, which yields -inf, as in
+/* Returns the aggregate PSNR of a plane. A plane that is not measured has no samples, so the result is -inf, as in
  * libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
@@ -18195,7 +18203,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
 }
 
 /* Enqueues kernels that compute the sums: for float_moment, sums of luma and of its squares; for float_psnr, the sum of
- * squared differences. The word after the sums has a bit for each sum that is recomputed as a double. */
+ * squared differences. The word after the sums contains a bit for each sum, which is set if the sum is recomputed as a
+ * double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -18421,8 +18430,9 @@ typedef struct vmafgpu__ssim_row {
 
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
-    uint64_t partial;             /* offset in the scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in the scratch of an ssim_row per row of windows: for ALL, then L, C, S */
+    uint64_t partial;             /* offset of the partial sums in the scratch: SUMS doubles per block of windows */
+    uint64_t rows;                /* offset of the ssim_rows in the scratch: one per row of windows, for ALL, then L, C,
+                                     S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -18436,11 +18446,11 @@ typedef struct vmafgpu__ssim_launch {
     double *words; /* words of the first pair: ALL, L, C, S of each scale, then bits of uncertain sums */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain; of sums to keep uncertain */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of the sums to treat as uncertain and to keep uncertain */
     uint32_t again;                      /* bit i is set if the terms of pair i must be written; see the next members */
     int32_t kind;                        /* which sum: ALL, L, C or S */
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
-    uint64_t terms; /* offset in the scratch of the terms (doubles); see vmafgpu__sequence_launch */
+    uint64_t terms; /* offset of the terms (doubles) in the scratch; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
     int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
     int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
@@ -18487,8 +18497,8 @@ typedef struct vmafgpu__ssim_terms {
 /* Functions for rows of a tile of `lanes` * LANES columns. Input rows also contain the columns after the tile that the
  * window or filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Converts a part of a row of w luma samples to floats: `chunks` * CHUNK columns, from column x on. Writes 0 after
-     * the last sample. */
+    /* Converts a part of a row of w luma samples to floats: `chunks` * CHUNK columns, starting at column x. Writes 0
+     * after the last sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
     /* Sums the windows along a row, for PLANES planes, which are TILE floats apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
@@ -18538,7 +18548,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* bits of the sums to compute at this scale */
-    int is_strip, first;       /* is_strip: 1 to only store the terms of the strip that begins with row `first` */
+    int is_strip, first;       /* is_strip: 1 if only the terms of the strip that begins at row `first` are stored */
     vmafgpu__ssim_terms terms; /* space for the terms of STRIP rows, terms_pitch columns each */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -18789,7 +18799,7 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
         }
 }
 
-/* Sums the windows along row y, from column x on. */
+/* Sums the windows along row y, starting at column x. */
 static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x,
                                     int count, float *out) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
@@ -19067,7 +19077,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* clang's intrinsics require all target features of the command line */
+        __m256 root; /* the intrinsic needs all features of clang's command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -19561,8 +19571,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues kernels for all means. For large pictures, more kernels then compute tighter bounds for uncertain sums.
- * Small pictures rarely have uncertain sums. */
+/* Enqueues kernels for all means. For large pictures, additional kernels then compute tighter bounds for uncertain
+ * sums. Small pictures rarely have uncertain sums. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -19751,7 +19761,7 @@ enum {
 typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset in the scratch of the terms, 64 floats per block */
+    uint64_t terms;             /* offset of the terms in the scratch, 64 floats per block */
     int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
     int32_t along, blocks;      /* blocks per row; total number of blocks */
     int32_t pitch;              /* floats from one term to the next term of the same block */
@@ -20213,8 +20223,8 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
 }
 
 /* Adds to `added` the amount by which a term increases a sum in the range [floor, 2 * floor), where `floor` is a power
- * of two. `off` becomes the largest difference between a term and this amount so far. If `off` is half a unit in the
- * last place, the amount depends on the sum. Processes one term in each lane. */
+ * of two. `off` is the largest difference so far between a term and its amount. If `off` is half a unit in the last
+ * place, the amount depends on the sum. Processes one term in each lane. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -20224,11 +20234,11 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
- * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
- * on the sum, unless the term is halfway between two such numbers. So these increments are computed for all blocks of a
- * group together. If a block has a halfway term, or if the sum crosses a power of two, the terms of the block are added
- * one by one. */
+/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. While the sum stays between two
+ * consecutive powers of two, however, each term adds a whole number of units in the last place. This number does not
+ * depend on the sum unless the term is halfway between two multiples of the unit. So the increments are computed for
+ * all blocks of a group together. If a block has a halfway term, or if the sum crosses a power of two, the terms of the
+ * block are added one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -20643,8 +20653,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Unless `out` is NULL, writes the table of the reciprocals that `wanted` selects to `out`. Returns 0 if there is no
- * such table; the caller must then divide. */
+/* If `out` is not NULL, stores in it the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
+ * table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -20668,8 +20678,8 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-/* The detail of the distorted picture consists of two parts: the reference detail that is left in it (LOST, since it
- * measures the loss), and the rest (ADDED). */
+/* The detail of the distorted picture consists of two parts: the reference detail that has survived (LOST, since this
+ * part measures the loss), and the rest (ADDED). */
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
 /* A row of each band (h, v, d). `original` contains magnitudes of the reference, `size` magnitudes of both parts of the
@@ -21130,8 +21140,8 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores the detail of one band: sets r to the part of the original detail o that is left in t. The gain limit is
- * applied later. */
+/* Restores the detail of one band: sets r to the part of the original detail o that has survived in t. The gain limit
+ * is applied later. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -21552,8 +21562,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
  * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
- * So the last bit of a double rarely changes the result. powf() returns a float, so any difference of powf() would
- * change the result.
+ * So the last bit of a double rarely changes the result. powf() returns a float, however, so a powf() with different
+ * roundings would change the result.
  *
  * The chroma sample of a pixel is chosen as in libvmaf. With 4:2:0, it is the nearest sample. With 4:2:2, pixel (x, y)
  * uses sample x of row y / 2, even if x is beyond the end of the row. In libvmaf, rows are padded with zeros to a
@@ -21598,7 +21608,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     return (float)x;
 }
 
-/* Does the same if x is a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
+/* Like vmafgpu__ciede_finalise(), but x is a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
@@ -22300,8 +22310,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless the relative distance of x^7 from the midpoint of two floats is
- * less than 2^-31: all powers that it rounds incorrectly are less than 0.003 units in the last place away from a
+/* Computes powf(x, 7). powf() rounds correctly unless the relative distance between x^7 and the midpoint of two floats
+ * is less than 2^-31, since all powers that it rounds incorrectly are within 0.003 units in the last place of a
  * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
@@ -22536,7 +22546,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the functions of the formula. Returns whether its difference has changed. */
+/* Recomputes an entry of the list with the functions for a single pixel. Returns whether its difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__maths *maths, const vmafgpu__ciede_scale *scale,
                                    vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
@@ -23060,7 +23070,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. Sets *reach to the number of taps on either side of the centre. */
+/* Returns the blur filter. Sets *reach to the number of taps on each side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -23509,7 +23519,8 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->rows =
         launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
-    /* Shorter filters are padded with zeros, which do not change any sum. If there is no filter, the only tap is 1. */
+    /* Shorter filters are padded with zeros, which do not change any sum. If there is no filter, the only nonzero tap
+     * is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);

@@ -14608,8 +14608,8 @@ static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
 /* Adds the run of samples first..last of a row to the counts of one value in columns 0..w - 1 of a strip, or subtracts
- * the run if leaves_window is set. The change of a count is the minimum of four numbers, which are given by the start,
- * the end and the length of the run and by the size of the window. */
+ * the run if leaves_window is set. The change in a count is the minimum of four numbers, which depend on the start, the
+ * end and the length of the run, and on the size of the window. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -14632,8 +14632,8 @@ typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
     uint16_t *counts; /* counts of code 0; those of the other codes follow */
     ptrdiff_t pitch;  /* elements from the counts of one code to those of the next */
-    int x0, w, reach; /* first column of the strip; number of columns */
-    int left, right;  /* columns of the picture within reach: first column; end */
+    int x0, w, reach; /* first column of the strip; number of columns; reach of the window */
+    int left, right;  /* columns of the picture within reach: left..right - 1 */
     int found;        /* number of c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
@@ -14672,7 +14672,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu_
     }
 }
 
-/* Updates the counts for a row that enters the windows and a row that leaves them, in the columns in which they
+/* Updates the counts for a row that enters the windows and a row that leaves them, in the columns in which the two rows
  * differ. */
 static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
@@ -15254,9 +15254,10 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
  * windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives
  * `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T = sum(m_p
  * m_q), which is at most half the sum of both spreads.
- *   libvmaf: three roundings per term, together at most 3 u T, then one rounding per partial sum. No partial sum is
- *   larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
- *   This code: the products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
+ *   libvmaf: Each term is rounded three times, by at most 3 u T in total, and then each partial sum is rounded once. No
+ *   partial sum is larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
+ *   This code: The products of floats are exact. A sum takes at most 3 (w + h) additions and then five more
+ *   operations. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
@@ -15369,7 +15370,7 @@ typedef struct vmafgpu__speed_low_launch {
     int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next; right shift */
     uint32_t mask;              /* bits of a word that must be 0; 0 if all words are valid */
     float unit;
     float taps[VMAFGPU__SPEED_TAPS];
@@ -15462,7 +15463,7 @@ typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
     float *low;          /* the low-passed plane; later, the local mean is subtracted from it */
     float *means;        /* local means; same size as `low` */
-    float *line;         /* a row of sums down the columns for the local means, with margins */
+    float *line;         /* a row of column sums for the local means, with margins */
     double *wide, *ones; /* `low` in double precision; a row of ones */
     double *column_sums; /* EDGE + 1 rows of column sums */
     float *samples;      /* one row per place in a block, one column per block */
@@ -17270,7 +17271,7 @@ typedef struct vmafgpu__float_planes_launch {
     uint32_t *illegal;              /* one per pair */
     int32_t sources, has_weights;   /* has_weights: 1 if results must be divided by the sum of weights */
     int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
-    int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
+    int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next; right shift */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */
     float unit;
     struct {
@@ -19623,8 +19624,8 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Returns whether any sum is uncertain; if so, the pair must be processed again. Returns 0 when called again for the
- * same pair. */
+/* Returns whether any sum is uncertain; if so, the pair must be processed again. A second call for the same pair
+ * returns 0. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -19762,7 +19763,7 @@ typedef struct vmafgpu__psnr_hvs_launch {
     unsigned char *scratch; /* scratch of the first pair */
     uint64_t scratch_size;
     uint64_t terms;             /* offset of the terms in the scratch, 64 floats per block */
-    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next; right shift */
     int32_t along, blocks;      /* blocks per row; total number of blocks */
     int32_t pitch;              /* floats from one term to the next term of the same block */
     float csf[64], mask[64];
@@ -21213,8 +21214,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the same steps as vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied
- * by 2^23. */
+/* Computes x^p by the same steps as vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by
+ * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -21587,7 +21588,7 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
  *
  * exp, pow, sin, cos and atan2 are approximated with relative errors below 2^-44. As in the formula, results are
  * rounded to float. If a relative error of 2^-42 could change the float, the pixel is uncertain and is recomputed with
- * >>functions. All instruction sets and GPUs share this code. */
+ * the functions in >>functions. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -21695,8 +21696,9 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() returns the tangent of an angle below
- * pi/8, ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
+/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() reduces the angle to the range -pi/8
+ * to pi/8 and returns its tangent, ciede_arc() returns the angle in the first octant, and ciede_angle() returns the hue
+ * angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -21851,7 +21853,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* Returns the squared colour difference. `root` is the square root of the ratio of 7th powers. */
+/* Returns the squared colour difference. `root` is the square root of k^7 / (k^7 + 25^7), where k is the mean of the
+ * corrected chromas. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root,
                                              float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
@@ -21891,8 +21894,8 @@ typedef struct vmafgpu__ciede_launch {
     int32_t width, height, bytes; /* size of luma; bytes per sample */
     int32_t chroma_width, chroma_height;
     int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
-    int32_t column_shift, row_shift, last_row; /* shifts from a pixel to its chroma sample; last chroma row */
-    int32_t chroma_bytes, step, shift;         /* bytes per sample; bytes from one sample to the next */
+    int32_t column_shift, row_shift, last_row; /* shifts that map a pixel to its chroma sample; last chroma row */
+    int32_t chroma_bytes, step, shift;         /* bytes per sample; bytes from one sample to the next; right shift */
     int32_t pitch;                             /* pitch of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
@@ -23003,9 +23006,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of the current and
- * the previous frame, in float. The samples of the previous reference are stored and blurred again: they need less
- * memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred current and the blurred previous
+ * reference frame, in float. The samples of the previous reference are stored and blurred again: they need less memory
+ * than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -23114,8 +23117,8 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
- * The state exists from open to close. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is rejected, the older one is still
+ * available. The state exists from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -23484,8 +23487,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and of the current frame to floats. This also validates the chroma samples of
- * all references. */
+/* Converts one chroma plane of the previous frame and of the current frame to floats. This also validates the chroma
+ * samples of all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
     vmafgpu__float_planes_launch launch;
@@ -23677,8 +23680,8 @@ VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f,
 };
 
-/* Returns the base 2 logarithm, computed as in libvmaf on x86. Infinity and NaN are processed like any other bit
- * pattern. */
+/* Returns the base 2 logarithm, computed as in libvmaf on x86. Infinity is processed like any other bit pattern, and
+ * every NaN like 0x7fc00000. */
 VMAFGPU__FN float vmafgpu__float_log2(float x) {
     const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
     const float exponent = (float)((int)(bits >> 23 & 255) - 127);
@@ -23777,7 +23780,7 @@ typedef struct vmafgpu__float_vif_functions {
 
 /* ---- meaning of the options ---- */
 
-/* State from open to close. `columns` contains the source columns of the prescale. */
+/* State that exists from open to close. `columns` contains the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -23911,7 +23914,7 @@ typedef struct vmafgpu__float_vif_task {
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* powers of two would cause cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* a power of two would cause cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -24170,7 +24173,7 @@ static void vmafgpu__float_vif_down(const float *const *r, const float *const *d
     }
 }
 
-/* Returns 1 + a / (b + c), computed in double precision. */
+/* Returns 1 + a / (b + c), computed in double precision and rounded to float. The lanes of c are doubles. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
     const vmafgpu__v low =
@@ -24298,8 +24301,8 @@ enum {
     VMAFGPU__FLOAT_VIF_CHAINS
 };
 
-/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
- * `terms` and `sums` contain offsets for numerator and denominator. */
+/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3 and, if there is a prescale, for scale
+ * 0. `terms` and `sums` contain offsets for numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -24460,8 +24463,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* Tall pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535
- * rows. */
+/* Tall prescaled pictures are not supported: each of their rows is a row of the grid, which has at most 65535 rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);

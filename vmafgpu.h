@@ -13218,7 +13218,7 @@ typedef struct vmafgpu__cambi_variant {
     int softened;                        /* 1 if samples are averaged (2x2) to remove dither */
     int contrasts;                       /* differences from 1 to this number are considered */
     int limit[VMAFGPU__CAMBI_CONTRASTS]; /* [i]: largest sample value at which a difference of i + 1 is visible */
-    int floor;                           /* sample values below this are too dark to count; 0 if no value is */
+    int floor;                           /* sample values below this are too dark to count; 0 if there are none */
     int base, bins;                      /* first counted value; number of counted values */
     double topk;                         /* fraction of the c-values of a scale that are summed, largest first */
 } vmafgpu__cambi_variant;
@@ -13297,7 +13297,7 @@ VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
  * samples whose code is in the range of the launch. */
 typedef struct vmafgpu__cambi_plane {
     uint64_t samples, values; /* offsets in the scratch */
-    int64_t top;              /* how many of the largest c-values are summed */
+    int64_t top;              /* number of largest c-values that are summed */
     int32_t width, height, pitch;
     int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
     int32_t first_block, first_part; /* first block of this scale in the count kernel, and in the selection kernel */
@@ -13429,7 +13429,7 @@ struct vmafgpu__cambi {
     vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
     size_t histogram_size;                       /* size in bytes of the histogram of one column */
-    int span;                                    /* number of counts added per sample */
+    int span;                                    /* number of counts that are summed per sample */
     uint8_t *weights;                            /* weight of each difference, for each code... */
     uint8_t *counts;                             /* ...and, for each code, whether any of its weights is not 0 */
     float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
@@ -15251,9 +15251,9 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
 }
 
 /* Returns a bound on the difference between `sum`, the sum for one covariance, and the sum that libvmaf computes, for
- * windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives
- * `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T = sum(m_p
- * m_q), which is at most half the sum of both spreads.
+ * windows of w x h samples. libvmaf adds the n = w h products (sample_p - mean_p) (sample_q - mean_q) one after
+ * another. This code derives `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| +
+ * |mean|, and T = sum(m_p m_q), which is at most half the sum of both spreads.
  *   libvmaf: Each term is rounded three times, by at most 3 u T in total, and then each partial sum is rounded once. No
  *   partial sum is larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
  *   This code: The products of floats are exact. A sum takes at most 3 (w + h) additions and then five more
@@ -15729,8 +15729,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. If rows of the frame contain an illegal sample, stores the number of the
- * first such row in strip->bad_row. */
+/* Returns row y of a plane after the prescale. If any row of the frame that is read contains an illegal sample, stores
+ * the number of the first such row in strip->bad_row. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -16680,8 +16680,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of the kernel `low`. The number is smaller if the kernel uses one thread for
- * each horizontal tap. */
+/* Returns the number of columns per block of the kernel `low`. With a prescale or a reach other than the default, the
+ * kernel uses one thread for each horizontal tap, so the number is smaller. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -18408,7 +18408,7 @@ enum {
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,     /* approximate number of windows whose terms are stored at a time */
     VMAFGPU__SSIM_BANDS = 64,         /* maximum number of bands (whole rows of blocks) with separate sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per block of vmafgpu_ssim_rounded */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per thread block of vmafgpu_ssim_rounded */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
@@ -18431,9 +18431,8 @@ typedef struct vmafgpu__ssim_row {
 
 typedef struct vmafgpu__ssim_scale {
     uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
-    uint64_t partial;             /* offset of the partial sums in the scratch: SUMS doubles per block of windows */
-    uint64_t rows;                /* offset of the ssim_rows in the scratch: one per row of windows, for ALL, then L, C,
-                                     S */
+    uint64_t partial;             /* offset in the scratch: SUMS doubles per block of windows */
+    uint64_t rows;                /* offset in the scratch: an ssim_row per row of windows, for ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -18448,7 +18447,7 @@ typedef struct vmafgpu__ssim_launch {
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
     uint32_t uncertain, still_uncertain; /* for tests: bits of the sums to treat as uncertain and to keep uncertain */
-    uint32_t again;                      /* bit i is set if the terms of pair i must be written; see the next members */
+    uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
     int32_t kind;                        /* which sum: ALL, L, C or S */
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
     uint64_t terms; /* offset of the terms (doubles) in the scratch; see vmafgpu__sequence_launch */
@@ -18516,8 +18515,8 @@ typedef struct vmafgpu__ssim_functions {
     /* Computes a row of the low-passed picture, which has half the size, from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
     /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
-     * row to the rows of sums to which it contributes. An even row also starts the last row of sums, sums[0]. round()
-     * rounds a row of sums to float. */
+     * row to the rows of sums to which it contributes. An even row also initialises sums[0], which belongs to the last
+     * output row to which the row contributes. round() rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -19078,7 +19077,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* the intrinsic needs all features of clang's command line */
+        __m256 root; /* not an intrinsic, which would need all features of clang's command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -20626,8 +20625,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits, and
- * scale with the exponent. */
+/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits of
+ * the fraction, and scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -21602,7 +21601,7 @@ typedef struct vmafgpu__ciede_scale {
 #pragma GCC optimize("no-trapping-math") /* allows vectorised conditionals; values do not change */
 #endif
 
-/* Rounds x to float. Increases *uncertainty if the float depends on the last bits of x. */
+/* Rounds x to float. Increases *uncertainty if a relative error of 2^-42 in x could change the float. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
     *uncertainty += VMAFGPU__MAGNITUDE(high - low);
@@ -22644,7 +22643,8 @@ VMAFGPU__COLD_END
  * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
  * Based on libvmaf's ansnr.c. The reference is smoothed with a 3x3 filter, and the distorted picture with a 5x5 filter.
- * The products of each row of taps are summed separately. The sums for the reference are exact.
+ * The products of each row of taps are summed separately. The sums for the reference are exact, so their order does not
+ * matter.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -23435,8 +23435,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. `picture` contains the offsets of a chroma plane of the previous and of the current
- * frame. The other arrays are indexed by plane, then by scale. */
+/* Layout of the scratch of a pair. `picture` contains the offsets of one chroma plane of the previous frame and of the
+ * current frame. The other arrays are indexed by plane, then by scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];

@@ -12381,7 +12381,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
-/* Recomputes the columns in which `rare` is not 0, using the definition. */
+/* Recomputes the columns in which `rare` is not 0, using the shared definitions. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
                                                  const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
                                                  const vmafgpu__adm_row *row) {
@@ -12745,12 +12745,13 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
  * instruction set provides a compress operation, these signals are first collected for the whole row. */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose square is rounded to 0; [0] for h and v,
-                                               [1] for d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose rounded square is 0; [0] for h and v, [1]
+                                               for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of all positive lanes, or collects these lanes for later. */
+/* Adds the cubes of all positive lanes or, if there is a compress operation, collects the lanes whose cubes are not
+ * 0. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -12785,7 +12786,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* not used inside the region, but must be initialised */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* read, but irrelevant to thresholds inside the region */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -12842,7 +12843,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale. Also writes the low-pass rows, and adds to the sums of each
+/* Processes rows first..end - 1 of the bands of one scale. Also writes the low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -13359,7 +13360,7 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 enum {
     VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C; their histograms fit in the cache */
     VMAFGPU__CAMBI_WIDE_STRIP = 256, /* columns per strip in vector code */
-    VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
+    VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are processed in groups of this size */
     VMAFGPU__CAMBI_REACH = 3,        /* reach of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
     VMAFGPU__CAMBI_MIN_SIZE = 216,
@@ -13372,8 +13373,8 @@ typedef struct vmafgpu__cambi_band {
     uint8_t *column;                      /* per column, with margins: number of flat samples in seven rows */
     uint8_t *sum_line;                    /* per column: number of flat samples among the 49 around the sample */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
-    uint16_t *counts;                     /* vector code: count of each value in the window around each column */
-    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, which starts at row first_row */
+    uint16_t *counts;                     /* for vector code: count of each value in the window around each column */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, stored at row first_row of cambi->values */
     size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
     int64_t sum[VMAFGPU__CAMBI_SCALES];
     int first_row[VMAFGPU__CAMBI_SCALES];
@@ -14944,9 +14945,9 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
-/* Fills the launch for picture `image` of variant `index` of the plan. out->batch must already be set; the caller sets
- * the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no c-value, and
- * therefore no sum, can be above 0. */
+/* Fills the launch parameters for picture `image` of variant `index` of the plan. out->batch must already be set; the
+ * caller sets the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no
+ * c-value, and therefore no sum, can be above 0. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -17566,8 +17567,8 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     launch->reach = reach;
 }
 
-/* Fills a launch that creates w x h pictures from chroma or packed luma. The caller sets out->source later. `tables`
- * contains the entries of the columns, followed by those of the rows. */
+/* Fills the parameters of a launch that creates w x h pictures from chroma or packed luma. The caller sets out->source
+ * later. `tables` contains the entries of the columns, followed by those of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h,
                                  const uint64_t *tables, uint64_t scratch_size, const uint64_t *output,
                                  vmafgpu__float_planes_launch *out) {
@@ -17946,7 +17947,7 @@ typedef struct vmafgpu__square_terms_launch {
     uint64_t scratch_size;
     uint32_t pairs;            /* bit i is set if pair i must be processed */
     int32_t kind;              /* words to square: differences (0), reference (1), distorted frame (2) */
-    int32_t width, first, end; /* rows first .. end - 1 */
+    int32_t width, first, end; /* rows first..end - 1 */
     int32_t pitch;             /* floats from one term to the next term of the same group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__square_terms_launch;
@@ -20697,7 +20698,7 @@ typedef struct vmafgpu__float_adm_lines {
     float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
     vmafgpu__float_adm_row row[3];  /* the latest three rows */
-    float *term[3][VMAFGPU__BANDS]; /* terms of the denominator and the two numerators */
+    float *term[3][VMAFGPU__BANDS]; /* terms of the denominator, the numerator and the impairment */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
@@ -20889,8 +20890,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels. Each band contributes the
- * p-th root of its sum plus the p-th root of the noise. */
+/* Computes the denominator, the numerator or the impairment from the sums of the bands over `pixels` pixels. Each band
+ * contributes the p-th root of its sum plus the p-th root of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);

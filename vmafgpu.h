@@ -13082,7 +13082,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-/* Number of the row kernel, which follows all other ADM kernels. */
+/* Index of the row kernel, which follows all other ADM kernels. */
 enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
@@ -13188,9 +13188,9 @@ VMAFGPU__COLD_END
  * Follows cambi.c of libvmaf.
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, at each of five scales, each
  * marked sample gets a c-value, which depends on how often its own value and similar values occur in a window around
- * it. The c-values and their sums are computed in integers, apart from one float multiplication for each candidate
- * c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each stage, every
- * thread processes one band of rows.
+ * it. The c-values and their sums are computed in integer arithmetic, apart from one float multiplication for each
+ * candidate c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each
+ * stage, every thread processes one band of rows.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -15210,7 +15210,7 @@ VMAFGPU__COLD_END
 /* Scores of the chroma planes, in float. */
 typedef struct vmafgpu__speed_sums {
     float score[2];      /* scores of u and v */
-    int32_t singular[2]; /* 1: a covariance matrix is singular, so there is no score */
+    int32_t singular[2]; /* 1 if a covariance matrix of the plane is singular; see vmafgpu__speed_finish() */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
@@ -17235,7 +17235,8 @@ enum {
     VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on each side of the centre */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
-    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per smoothed
+                                                                           quantity */
 };
 
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
@@ -17617,7 +17618,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
- * Follows integer_psnr.c of libvmaf: sums squared differences in integers, then computes PSNR in double precision.
+ * Follows integer_psnr.c of libvmaf: sums squared differences in integer arithmetic, then computes PSNR in double
+ * precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18559,8 +18561,8 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default, the shorter side becomes about 256 pixels; the factor is
- * rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default, the shorter side is reduced to about 256 pixels; the factor
+ * is rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -19999,7 +20001,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
-/* ---- lanes: a group of blocks together, one in each lane ---- */
+/* ---- lanes: a group of blocks at a time, one in each lane ---- */
 
 #define vmafgpu__psnr_hvs_add_terms   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
 #define vmafgpu__psnr_hvs_activity    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
@@ -20277,7 +20279,7 @@ static const vmafgpu__psnr_hvs_functions vmafgpu__psnr_hvs_lanes = { vmafgpu__ps
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per plane, then the sums of all their terms ---- */
+/* ---- on a GPU: one launch per plane, then the sums of the terms of all planes ---- */
 
 enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
@@ -20683,9 +20685,9 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
  * part measures the loss), and the rest (ADDED). */
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d). `original` contains magnitudes of the reference, `size` magnitudes of both parts of the
- * distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each part masks its
- * neighbours. */
+/* One row of each band (h, v, d). `original` contains magnitudes of the reference, and `size` contains magnitudes of
+ * both parts of the distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each
+ * part masks its neighbours. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
@@ -22160,7 +22162,7 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-/* ---- lanes: a chunk of pixels together, one in each lane ----
+/* ---- lanes: a chunk of pixels at a time, one in each lane ----
  *
  * This code uses the steps above, so its floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */

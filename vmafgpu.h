@@ -13297,7 +13297,7 @@ VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
  * even number of words. C-values are floats, stored as [height][width]. A launch writes only the c-values of marked
  * samples whose code is in the range of the launch. */
 typedef struct vmafgpu__cambi_plane {
-    uint64_t samples, values; /* offsets in the scratch */
+    uint64_t samples, values; /* offsets in the scratch memory */
     int64_t top;              /* number of largest c-values that are summed */
     int32_t width, height, pitch;
     int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
@@ -13307,10 +13307,10 @@ typedef struct vmafgpu__cambi_plane {
 /* Parameters of all launches for one picture of one variant. */
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair; the scratch of the other pairs follows */
-    uint64_t scratch_size;  /* bytes of scratch per pair */
-    uint64_t found;         /* offset of the numbers of c-values above 0 in the scratch: [scale], 64 bits */
-    uint64_t histograms;    /* offset of the histograms in the scratch: [scale][pass][bin], 32 bits */
+    unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
+    uint64_t scratch_size;  /* bytes of scratch memory per pair */
+    uint64_t found;         /* offset of the numbers of c-values above 0 in the scratch memory: [scale], 64 bits */
+    uint64_t histograms;    /* offset of the histograms in the scratch memory: [scale][pass][bin], 32 bits */
     uint32_t cleared;       /* number of bytes to clear, starting at `found`; a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
     const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
@@ -15035,7 +15035,8 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* Returns the number of bytes of scratch per pair. All pictures and variants use the same memory, one after another. */
+/* Returns the number of bytes of scratch memory per pair. All pictures and variants use the same memory, one after
+ * another. */
 static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
@@ -15343,9 +15344,9 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Place of an array in the scratch of a pair: offset of the first plane, and distance from one plane to the next, both
- * in floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the distorted
- * frame. */
+/* Place of an array in the scratch memory of a pair: offset of the first plane, and distance from one plane to the
+ * next, both in floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the
+ * distorted frame. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
 } vmafgpu__speed_part;
@@ -15361,7 +15362,7 @@ typedef struct vmafgpu__speed_scratch {
 
 /* Parameters of the kernels `check` and `low`: the samples, the prescale and the low-pass filter. */
 typedef struct vmafgpu__speed_low_launch {
-    float *scratch; /* scratch of the first pair */
+    float *scratch; /* scratch memory of the first pair */
     vmafgpu__speed_scratch layout;
     uint32_t *illegal;              /* one per pair */
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
@@ -16638,7 +16639,7 @@ static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
     return part;
 }
 
-/* Returns the layout of the scratch of a pair in device memory. */
+/* Returns the layout of the scratch memory of a pair on the device. */
 static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     vmafgpu__speed_scratch out;
@@ -16807,7 +16808,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* Returns the number of bytes of scratch per pair. The variants run one after another and share the memory. */
+/* Returns the number of bytes of scratch memory per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -17245,9 +17246,9 @@ VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
 
 typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2]; /* offsets of planes of floats in the scratch; used if `bytes` is 4 */
+    uint64_t input[2]; /* offsets of planes of floats in the scratch memory; used if `bytes` is 4 */
     uint64_t output[2];
     int32_t bytes; /* bytes per sample of the frame; 4 if the pictures are planes of floats */
     float unit;    /* factor for integer samples */
@@ -17265,9 +17266,9 @@ typedef struct vmafgpu__blur_launch {
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t output[2];             /* offsets in the scratch */
+    uint64_t output[2];             /* offsets in the scratch memory */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
     uint32_t *illegal;              /* one per pair */
@@ -17945,7 +17946,7 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 /* Launch parameters of a kernel that squares the words of some rows and writes the squares as floats, grouped as in
  * vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
     uint32_t pairs;            /* bit i is set if pair i must be processed */
     int32_t kind;              /* words to square: differences (0), reference (1), distorted frame (2) */
@@ -18433,9 +18434,9 @@ typedef struct vmafgpu__ssim_row {
 } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
-    uint64_t partial;             /* offset in the scratch: SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in the scratch: an ssim_row per row of windows, for ALL, then L, C, S */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch memory; unused if `bytes` < 4 */
+    uint64_t partial;             /* offset in the scratch memory: SUMS doubles per block of windows */
+    uint64_t rows;                /* offset in the scratch memory: an ssim_row per row of windows; ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -18444,7 +18445,7 @@ typedef struct vmafgpu__ssim_scale {
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
     double *words; /* words of the first pair: ALL, L, C, S of each scale, then bits of uncertain sums */
     int32_t word_stride;
@@ -18453,7 +18454,7 @@ typedef struct vmafgpu__ssim_launch {
     uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
     int32_t kind;                        /* which sum: ALL, L, C or S */
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
-    uint64_t terms; /* offset of the terms (doubles) in the scratch; see vmafgpu__sequence_launch */
+    uint64_t terms; /* offset of the terms (doubles) in the scratch memory; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
     int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
     int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
@@ -19476,7 +19477,7 @@ static int vmafgpu__gpu_ssim_strip(int width) {
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Fills the fields that all launches of an extractor share. Returns the size of the scratch of a pair. */
+/* Fills the fields that all launches of an extractor share. Returns the size of the scratch memory of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L,
@@ -19762,9 +19763,9 @@ enum {
 
 /* Launch parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset of the terms in the scratch, 64 floats per block */
+    uint64_t terms;             /* offset of the terms in the scratch memory, 64 floats per block */
     int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next; right shift */
     int32_t along, blocks;      /* blocks per row; total number of blocks */
     int32_t pitch;              /* floats from one term to the next term of the same block */
@@ -20481,9 +20482,9 @@ enum {
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];          /* offsets of planes of floats in the scratch; used if `bytes` is 4 */
+    uint64_t input[2];          /* offsets of planes of floats in the scratch memory; used if `bytes` is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
     uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator and impairment */
     int32_t bytes;              /* bytes per sample of the frame; 4 if the input is planes of floats */
@@ -21364,7 +21365,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
-/* Layout of the scratch of a pair in device memory. */
+/* Layout of the scratch memory of a pair on the device. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
     /* `terms` consists of nine planes of terms_size bytes, `sums` of nine lists of sums_size bytes. */
@@ -21888,7 +21889,7 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* scratch of the first pair: contains its differences */
+    unsigned char *scratch; /* scratch memory of the first pair: contains its differences */
     uint64_t scratch_size;
     double *words; /* words of the first pair */
     int32_t word_stride;
@@ -22907,7 +22908,7 @@ static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context
                                                 : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
-/* Lays out the scratch of a pair: terms of signal and noise, and their row sums. Returns its size. */
+/* Lays out the scratch memory of a pair: terms of signal and noise, and their row sums. Returns its size. */
 static uint64_t vmafgpu__float_ansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
     uint64_t size = 0;
     for (int i = 0; i < 2; i++) {
@@ -23240,7 +23241,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS rows. `lines` is scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS rows. `lines` is scratch memory for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -23438,8 +23439,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. `picture` contains the offsets of one chroma plane of the previous frame and of the
- * current frame. The other arrays are indexed by plane, then by scale. */
+/* Layout of the scratch memory of a pair. `picture` contains the offsets of one chroma plane of the previous frame and
+ * of the current frame. The other arrays are indexed by plane, then by scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -24304,8 +24305,8 @@ enum {
     VMAFGPU__FLOAT_VIF_CHAINS
 };
 
-/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3 and, if there is a prescale, for scale
- * 0. `terms` and `sums` contain offsets for numerator and denominator. */
+/* Layout of the scratch memory of a pair. `picture` contains offsets for scales 1 to 3 and, if there is a prescale, for
+ * scale 0. `terms` and `sums` contain offsets for numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];

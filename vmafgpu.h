@@ -12750,8 +12750,8 @@ typedef struct vmafgpu__adm_cubes_of {
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of all positive lanes or, if there is a compress operation, collects the lanes whose cubes are not
- * 0. */
+/* Adds the cubes of all positive lanes or, if there is a compress operation, collects the lanes whose rounded squares
+ * are not 0. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -15474,8 +15474,8 @@ typedef struct vmafgpu__speed_plane {
     int singular;
 } vmafgpu__speed_plane;
 
-/* Functions for rows and matrices, in plain C here and as vector code in >>levels. They may read and write up to the
- * padded width. */
+/* Functions for rows and matrices, in plain C here and as vector code below. They may read and write up to the padded
+ * width. */
 typedef struct vmafgpu__speed_functions {
     /* Converts samples of one or two bytes, which are `step` bytes apart, to floats: scales each sample to 8 bits and
      * subtracts 128. Returns the bitwise OR of all samples. */
@@ -17294,8 +17294,8 @@ enum {
     VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d and the products r r, d d, r d */
 };
 
-/* Functions for rows, in plain C here and as vector code in >>levels. They process rows of floats up to the padded
- * width. Horizontal filters also read the margins of a row. */
+/* Functions for rows, in plain C here and as vector code below. They process rows of floats up to the padded width.
+ * Horizontal filters also read the margins of a row. */
 typedef struct vmafgpu__floats_functions {
     /* Converts packed samples to floats: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
@@ -18145,7 +18145,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53; the sequential sum of libvmaf may then be rounded. */
+/* Whether a sum of squares can reach 2^53. If so, the sequential sum of libvmaf may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -19865,7 +19865,7 @@ typedef struct vmafgpu__psnr_hvs_task {
     float csf[3][64], mask[3][64];
 } vmafgpu__psnr_hvs_task;
 
-/* Memory of a thread. vmafgpu__psnr_hvs_layout() returns its size. */
+/* Per-thread memory. vmafgpu__psnr_hvs_layout() returns its size. */
 typedef struct vmafgpu__psnr_hvs_memory {
     vmafgpu__psnr_hvs_work *work;
     float *terms;
@@ -20695,7 +20695,7 @@ typedef struct vmafgpu__float_adm_row {
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* Memory of a thread. A row stores its even columns first; the odd columns begin `odd` floats later. */
+/* Per-thread memory. A row stores its even columns first; the odd columns begin `odd` floats later. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
     float *low, *high; /* a vertically filtered row */
@@ -22025,7 +22025,7 @@ typedef struct vmafgpu__ciede_task {
     double sum;
 } vmafgpu__ciede_task;
 
-/* Memory of a thread. vmafgpu__ciede_layout() returns its size. */
+/* Per-thread memory. vmafgpu__ciede_layout() returns its size. */
 typedef struct vmafgpu__ciede_memory {
     uint16_t *line, *sample[2][3];
     float *difference;
@@ -22718,7 +22718,7 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
 static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar,
                                                                                   vmafgpu__float_ansnr_terms_scalar };
 
-/* Memory of a thread: horizontally filtered rows, which are indexed by row modulo ANSNR_RING. */
+/* Per-thread memory: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
     float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
@@ -23130,7 +23130,7 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` contains the
+/* Per-thread memory. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` contains the
  * number of the row at each of these indices. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -23897,7 +23897,7 @@ static vmafgpu_result vmafgpu__float_vif_prepare(vmafgpu *v, vmafgpu__extractor 
 
 enum { VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH };
 
-/* Memory of a thread. */
+/* Per-thread memory. */
 typedef struct vmafgpu__float_vif_strip {
     float *ring[2];                                             /* rows of scale 0, indexed by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */

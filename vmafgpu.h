@@ -15925,7 +15925,7 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
 
 /* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of the products of their samples
  * after subtraction of the means. If, within the error bound, libvmaf could compute a different float, the sum is
- * recomputed in the order of libvmaf. */
+ * recomputed in the same order as in libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -17920,7 +17920,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
  * of a power of two, u. Their squares are rounded to float. A sum of squares is exact in any order as long as it is
- * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the order of libvmaf.
+ * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the same order as in
+ * libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17995,7 +17996,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
 }
 
 /* Returns the sum of the squares of the words of a or, if b is not NULL, of the differences between a and b. Adds in
- * the order of libvmaf. */
+ * the same order as in libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -18145,7 +18146,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53. If so, the sequential sum of libvmaf may be rounded. */
+/* Whether a sum of squares can reach 2^53. If so, libvmaf's sequential sum may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -18322,10 +18323,10 @@ VMAFGPU__COLD_END
  * float; its structure is a float.
  *
  * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
- * rounds the quotient to float. Here, each lane of each thread has its own sum. The total differs from the sum of
- * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
- * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
- * terms are added in the order of libvmaf. Uncertain sums are rare.
+ * rounds the quotient to float. Here, each lane of each thread has its own sum. The total differs from libvmaf's sum by
+ * at most half a unit in the last place per addition. If all doubles within that bound yield the same float, that float
+ * is also libvmaf's result. Otherwise the sum is uncertain: the picture is measured again, and its terms are added in
+ * the same order as in libvmaf. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18737,7 +18738,7 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
 }
 
 /* Computes one thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms, which
- * are added in the order of libvmaf. */
+ * are added in the same order as in libvmaf. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -18871,7 +18872,7 @@ static void vmafgpu__ssim_part(void *arg, int index) {
 
 /* ---- from terms to means ---- */
 
-/* Adds all terms in the order of libvmaf. */
+/* Adds all terms in the same order as in libvmaf. */
 static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     double all = 0, l = 0, c = 0, s = 0;
@@ -18899,8 +18900,8 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and the
- * sum of libvmaf. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
+ * libvmaf's sum. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
@@ -19543,7 +19544,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Enqueues kernels that recompute the uncertain sums of scale launch->at in the order of libvmaf. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in the same order as in libvmaf. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,

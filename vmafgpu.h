@@ -12021,7 +12021,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_constants_of(vmafgpu__adm_constants *
         const int square_shift = task->scale || d ? 30 : 29;
         c->mask[d] = vmafgpu__adm_rounding_of(vmafgpu__half(square_shift), square_shift, g->mask_shift[d ? 2 : 0]);
     }
-    /* The rounding constant of the square in the denominator is twice as large as usual. At scale 0 it is not used. */
+    /* In the denominator, the rounding constant of the square is 1 << shift, not the usual 1 << (shift - 1). Scale 0
+     * does not use it. */
     const int den_square_shift = task->scale == 2 ? 30 : 31;
     c->den = vmafgpu__adm_rounding_of((int64_t)1 << den_square_shift, den_square_shift, g->den_shift);
     for (int i = 0; i < task->variant_count; i++) {
@@ -12073,7 +12074,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_load16(const void *row, int x, int kind,
     return kind == VMAFGPU__ADM_LUMA ? vmafgpu__v_sub16(words, offset) : words;
 }
 
-/* Splits x into h and l such that x - 32768 = 65536 h + l, and packs the two results of each kind. */
+/* Splits each x in a and b into h and l such that x - 32768 = 65536 h + l. Packs the values l of a and b into *l, and
+ * the values h into *h. */
 VMAFGPU__INLINE void vmafgpu__adm_split(vmafgpu__v a, vmafgpu__v b, vmafgpu__v *l, vmafgpu__v *h) {
     const vmafgpu__v word = vmafgpu__v_set32(65535), half = vmafgpu__v_set16(-32768);
     *l = vmafgpu__v_xor(vmafgpu__v_pack_u32(vmafgpu__v_and(a, word), vmafgpu__v_and(b, word)), half);
@@ -12125,7 +12127,7 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     const int w = task->in_width, element = kind == VMAFGPU__ADM_BYTES ? 1 : 2, bits = task->bit_depth;
     const vmafgpu__v shift = vmafgpu__v_set32(kind == VMAFGPU__ADM_BAND_0 ? 0 : bits);
     const vmafgpu__v offset = vmafgpu__v_set16((int16_t)(uint16_t)(1u << (bits - 1)));
-    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* for vmafgpu__adm_split() */
+    vmafgpu__v half[2] = { vmafgpu__v_set32(32768), vmafgpu__v_set32(32768) }; /* subtracted by vmafgpu__adm_split() */
     if (kind != VMAFGPU__ADM_BAND_0) {
         const int32_t one_half = (int32_t)1 << (bits - 1);
         /* For bytes, mid grey is subtracted from the sums, not from the samples. The low-pass taps add up to 46342, the
@@ -12144,8 +12146,8 @@ VMAFGPU__INLINE void vmafgpu__adm_vertical16(const vmafgpu__adm_task *task, cons
     for (int x = 0; x < w; x += CHUNK) {
         /* Rows of a picture have no padding, so the last chunk of a row overlaps the chunk before it. */
         const int at = kind == VMAFGPU__ADM_BAND_0 || x + CHUNK <= w || w < CHUNK ? x : w - CHUNK;
-        /* Prefetches the input rows of the next row of bands. The hardware prefetcher does not do this, because rows
-         * are too short. */
+        /* Prefetches the two input rows that only the next row of the bands needs. The rows are too short for the
+         * hardware prefetcher. */
         vmafgpu__v_prefetch((const unsigned char *)rows[4] + x * element);
         vmafgpu__v_prefetch((const unsigned char *)rows[5] + x * element);
         vmafgpu__adm_vertical_chunk(rows, at, kind, vmafgpu__adm_filters(c, x, needed), offset, half, shift, &t, line);
@@ -12231,7 +12233,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_vertical(const vmafgpu__adm_task *tas
 
 /* ---- horizontal filters ---- */
 
-/* Returns a register of coefficients of scale 0 as 32-bit lanes, starting with column x. */
+/* Returns one register of scale 0 coefficients in 32-bit lanes, starting at column x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_horizontal_half(const int16_t *line, int x, const vmafgpu__adm_taps *t,
                                                         int filter) {
     const int16_t *in = line + 2 * x;
@@ -12294,7 +12296,7 @@ VMAFGPU__INLINE uint64_t vmafgpu__adm_sum64(vmafgpu__v a) {
 
 /* ---- the denominator ---- */
 
-/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift. x contains 32-bit lanes. */
+/* Adds (z x + half) >> shift to the sum, with z = (x^2 + square_half) >> square_shift, for each 32-bit lane of x. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, const vmafgpu__adm_rounding *r) {
     const vmafgpu__v lanes[2] = { x, vmafgpu__v_srli64(x, 32) };
     VMAFGPU__UNROLL
@@ -12307,7 +12309,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes(vmafgpu__v sum, vmafgpu__v x, cons
     return sum;
 }
 
-/* Adds the cubes of the words x, which are in 32-bit lanes. At scale 0 there are no shifts. */
+/* Adds the cubes of x, which contains words in 32-bit lanes. At scale 0, squares and cubes are not shifted. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_cubes0(vmafgpu__v sum, vmafgpu__v x) {
     const vmafgpu__v square = vmafgpu__v_pairs16(x, x);
     sum = vmafgpu__v_add64(sum, vmafgpu__v_mul_even_u32(square, x));
@@ -12326,7 +12328,7 @@ typedef struct vmafgpu__adm_den_parts {
 } vmafgpu__adm_den_parts;
 
 /* Adds the words of a chunk to `parts` if all of them are small, otherwise to `den`. Instruction sets with 16 registers
- * do not use `parts`, because that would cost more than it saves. */
+ * do not use `parts`, because using it would cost more than it saves. */
 VMAFGPU__INLINE void vmafgpu__adm_add_den0(vmafgpu__v *den, vmafgpu__adm_den_parts *parts, const vmafgpu__v *words) {
     const vmafgpu__v low_bits = vmafgpu__v_set16(32767);
     const vmafgpu__v most = vmafgpu__v_max16(vmafgpu__v_max16(words[0], words[1]), words[2]);
@@ -12372,8 +12374,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_den_row(const vmafgpu__adm_task *task
 
 /* ---- a row of scale 0 ---- */
 
-/* Compares angles in float arithmetic, given the sums of products. `apart` is negative if the angle is too large.
- * `uncertainty` is positive if floats are not accurate enough to decide. */
+/* Decides in float arithmetic whether the angle between o and t is too large, given their dot product and squared
+ * lengths. `apart` is negative if it is. `uncertainty` is positive if floats are not accurate enough to decide. */
 VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vmafgpu__v t_square, vmafgpu__v *apart,
                                         vmafgpu__v *uncertainty) {
     const vmafgpu__v magnitude = vmafgpu__v_set32(0x7fffffff);
@@ -12387,7 +12389,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle(vmafgpu__v dot, vmafgpu__v o_square, vma
         vmafgpu__v_and(*apart, magnitude));
 }
 
-/* Compares angles for packed words. Their 32-bit sums of products are exact. The results are packed too. */
+/* Compares the angles of packed words, whose sums of products are exact in 32 bits. Packs the results. */
 VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *t, vmafgpu__v *apart,
                                          vmafgpu__v *uncertainty) {
     vmafgpu__v f[2], u[2];
@@ -12402,7 +12404,7 @@ VMAFGPU__INLINE void vmafgpu__adm_angle0(const vmafgpu__v *o, const vmafgpu__v *
     *uncertainty = vmafgpu__v_max16(vmafgpu__v_pack32(u[0], u[1]), vmafgpu__v_zero());
 }
 
-/* Recomputes the columns in which `rare` is not 0, using the definition. */
+/* Recomputes the columns in which `rare` is not 0, using the shared definitions. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_rare0(const vmafgpu__adm_variant *variant, const vmafgpu__v *o_packed,
                                                  const vmafgpu__v *t_packed, vmafgpu__v rare_packed, int x, int at,
                                                  const vmafgpu__adm_row *row) {
@@ -12458,7 +12460,7 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh0(const vmafgpu__adm_variant_of *variant,
         const int d = band == 2;
         vmafgpu__v reached = u[band], value[2];
         rare = vmafgpu__v_or(rare, vmafgpu__v_sub_to_0_u16(vmafgpu__v_max16(u[band], v[band]), variant->limit[d]));
-        if (variant->gains) /* the gain is at least 1, so the result with the gain is at least as large */
+        if (variant->gains) /* the gain is at least 1, so the maximum is the value with the gain */
             reached = vmafgpu__v_max16(
                 reached,
                 vmafgpu__v_andnot(vmafgpu__v_srai16(apart, 15),
@@ -12546,8 +12548,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals0(const vmafgpu__adm_task *tas
 
 /* ---- a row of scales 1 to 3 ---- */
 
-/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated quotient of floats is exact or too large by one. The
- * remainder is exact, so its sign shows which. */
+/* Returns floor(2^30 / q) for 16384 < q <= 32768. The truncated float quotient is either exact or too large by one; the
+ * sign of the remainder, which is exact, shows which of the two. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     const vmafgpu__v divisor = vmafgpu__v_to_f32(q), one = vmafgpu__v_set_f32(1073741824.0f);
 #ifdef vmafgpu__v_div_down_f32
@@ -12559,13 +12561,14 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
 #endif
 }
 
-/* Combines bits n to n + 31 of the 64-bit products of even lanes and of odd lanes. */
+/* Extracts bits n to n + 31 of the 64-bit products of the even and of the odd lanes, and puts them into 32-bit
+ * lanes. */
 #define VMAFGPU__ADM_MERGE(even, odd, n) \
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
-/* Returns the magnitude of the restored part for equal signs, with u = |o| and v = |t|. u and v are shifted left until
- * bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted by the same number
- * of bits in all lanes. */
+/* Returns the magnitude of the restored part if o and t have equal signs, given u = |o| and v = |t|. u and v are
+ * shifted left until bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted
+ * right by the same number of bits in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -12591,8 +12594,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Without the addition of +0, two products of -0 would give a dot product of -0. Because of its sign, the angle
-     * would count as too large. */
+    /* Adds +0, since two products of -0 would otherwise give a dot product of -0, whose sign would make the angle count
+     * as too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -12622,7 +12625,8 @@ VMAFGPU__INLINE void vmafgpu__adm_weigh32(const vmafgpu__adm_variant_of *variant
                                           vmafgpu__v not_far, int x, int at, const vmafgpu__adm_row *row) {
     const vmafgpu__v weight_half = vmafgpu__v_set64(134217728), half = vmafgpu__v_set64(0x80000000);
     const vmafgpu__v side_factor = vmafgpu__v_set32(143165577), mid_factor = vmafgpu__v_set32(286331153);
-    /* Sums of the 64-bit products of even lanes and of odd lanes. Only the upper halves of the sums are used. */
+    /* Indexed by part (restored, added), then by even or odd lanes. The upper half of each 64-bit lane is the sum of
+     * the upper halves of products. The lower half is not used. */
     vmafgpu__v side[2][2], mid[2][2];
     VMAFGPU__UNROLL
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -12711,8 +12715,8 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_signals_of(const vmafgpu__adm_task *t
     }
 }
 
-/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the
- * centres there, which wrapping may have made negative. Only the first and the last register contain columns outside
+/* Clears signals outside the region of the sums, so that they do not exceed their thresholds. Also clears the centres
+ * there, which may have wrapped around to negative values. Only the first and the last register contain columns outside
  * the region. */
 static VMAFGPU__NOINLINE void vmafgpu__adm_clear_outside(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work,
                                                          const vmafgpu__adm_constants *c, const vmafgpu__adm_row *row) {
@@ -12764,12 +12768,13 @@ static void vmafgpu__adm_signals(const vmafgpu__adm_task *task, const vmafgpu__a
  * instruction set provides a compress operation, these signals are first collected for the whole row. */
 
 typedef struct vmafgpu__adm_cubes_of {
-    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose square is rounded to 0; [0] for h and v,
-                                               [1] for d */
+    vmafgpu__v sum[VMAFGPU__BANDS], low[2]; /* low: the largest value whose rounded square is 0; [0] for h and v, [1]
+                                               for d */
     uint32_t *rest[VMAFGPU__BANDS];
 } vmafgpu__adm_cubes_of;
 
-/* Adds the cubes of all positive lanes, or collects these lanes for later. */
+/* Adds the cubes of all positive lanes or, if there is a compress operation, collects the lanes whose rounded squares
+ * are not 0. */
 VMAFGPU__INLINE void vmafgpu__adm_add_cubes(vmafgpu__adm_cubes_of *to, int band, vmafgpu__v rest,
                                             const vmafgpu__adm_rounding *r) {
 #ifdef vmafgpu__v_compress32
@@ -12804,7 +12809,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
         vmafgpu__v_store(column_sum + x,
                          vmafgpu__v_add32(vmafgpu__v_add32(vmafgpu__v_load(upper + x), vmafgpu__v_load(middle + x)),
                                           vmafgpu__v_load(lower + x)));
-    column_sum[c->left - 1] = column_sum[stop] = 0; /* not used inside the region, but must be initialised */
+    column_sum[c->left - 1] = column_sum[stop] = 0; /* read, but irrelevant to thresholds inside the region */
     if (c->left == 0)
         column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
     if (c->right == g->w)
@@ -12861,7 +12866,7 @@ static VMAFGPU__NOINLINE void vmafgpu__adm_masked_row(const vmafgpu__adm_task *t
 
 /* ---- rows ---- */
 
-/* Processes rows first..end-1 of the bands of one scale. Also writes the low-pass rows, and adds to the sums of each
+/* Processes rows first..end - 1 of the bands of one scale. Also writes the low-pass rows, and adds to the sums of each
  * distorted frame. */
 static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums) {
     const vmafgpu__adm_geometry *g = &task->geometry;
@@ -12943,8 +12948,8 @@ static vmafgpu__adm_form vmafgpu__adm_form_of(const vmafgpu__adm_variant *varian
                                                                                         : VMAFGPU__ADM_GENERAL;
 }
 
-/* Device memory of one pair. It starts with the row sums. These must be zero before the first launch of the context;
- * the row kernel sets them to zero again. */
+/* Device memory of one pair. It starts with the row sums. The sums must be zero before the first launch of the context;
+ * the row kernel resets them to zero. */
 typedef struct vmafgpu__adm_scratch {
     uint64_t size, row_sums_size;
     uint64_t row_sums[VMAFGPU__SCALES];
@@ -12987,8 +12992,8 @@ static int vmafgpu__adm_word_columns(int input) {
     return columns[input];
 }
 
-/* Computes the tiles of a scale. The inner tiles start at the first column and row of the region of the sums (at an
- * even column, which the loader requires), so that few tiles are partly outside the region. */
+/* Computes the tiles of a scale. The inner tiles start at the first row and column of the region of the sums, so that
+ * few tiles are partly outside the region. The column is rounded down to an even number, as the loader requires. */
 static vmafgpu__adm_tiles vmafgpu__adm_tiles_of(const vmafgpu__adm_geometry *g, int scale, int first, int tile_width,
                                                 int tile_height) {
     vmafgpu__adm_tiles t;
@@ -13046,9 +13051,9 @@ static vmafgpu__adm_fast vmafgpu__adm_fast_of(const vmafgpu__adm_variant *varian
     return f;
 }
 
-/* Fills the launch of one scale of variant `index` of the plan, except for its batch, and fills the shape. `scratch` is
- * the device memory of the first pair, and `lanes` is the number of lanes per warp. Variants after the first use the
- * low-pass bands that the first one has computed. */
+/* For one scale of variant `index` of the plan, fills *out, except for its batch, and *shape. `scratch` is the device
+ * memory of the first pair, and `lanes` is the number of lanes per warp. Variants after the first use the low-pass
+ * bands that the first one computes. */
 static void vmafgpu__adm_fill(vmafgpu__adm_launch *out, vmafgpu__shape *shape, const vmafgpu__plan *plan, int index,
                               int scale, const vmafgpu__adm_scratch *layout, unsigned char *scratch, int lanes) {
     const vmafgpu__adm_variant *variant = &plan->adm[index];
@@ -13100,7 +13105,7 @@ static void vmafgpu__adm_rows_fill(vmafgpu__adm_rows_launch *out, vmafgpu__shape
     shape->shared = 0;
 }
 
-/* Number of the row kernel, which follows all other ADM kernels. */
+/* Index of the row kernel, which follows all other ADM kernels. */
 enum { VMAFGPU__ADM_ROWS = (int)VMAFGPU__ADM_FORMS * (int)VMAFGPU__ADM_INPUTS };
 
 static int vmafgpu__gpu_adm_is_planned(const vmafgpu__plan *plan) {
@@ -13206,9 +13211,9 @@ VMAFGPU__COLD_END
  * Follows cambi.c of libvmaf.
  * A picture is converted to 10 bits, and samples in flat neighbourhoods are marked. Then, at each of five scales, each
  * marked sample gets a c-value, which depends on how often its own value and similar values occur in a window around
- * it. The c-values and their sums are computed in integers, apart from one float multiplication for each candidate
- * c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each stage, every
- * thread processes one band of rows.
+ * it. The c-values and their sums are computed in integer arithmetic, apart from one float multiplication for each
+ * candidate c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each
+ * stage, every thread processes one band of rows.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -13237,7 +13242,7 @@ typedef struct vmafgpu__cambi_variant {
     int softened;                        /* 1 if samples are averaged (2x2) to remove dither */
     int contrasts;                       /* differences from 1 to this number are considered */
     int limit[VMAFGPU__CAMBI_CONTRASTS]; /* [i]: largest sample value at which a difference of i + 1 is visible */
-    int floor;                           /* sample values below this are too dark to count; 0 if no value is */
+    int floor;                           /* sample values below this are too dark to count; 0 if there are none */
     int base, bins;                      /* first counted value; number of counted values */
     double topk;                         /* fraction of the c-values of a scale that are summed, largest first */
 } vmafgpu__cambi_variant;
@@ -13315,8 +13320,8 @@ VMAFGPU__FN int32_t vmafgpu__cambi_count_shared(int32_t reach, int32_t cell) {
  * even number of words. C-values are floats, stored as [height][width]. A launch writes only the c-values of marked
  * samples whose code is in the range of the launch. */
 typedef struct vmafgpu__cambi_plane {
-    uint64_t samples, values; /* offsets in the scratch */
-    int64_t top;              /* how many of the largest c-values are summed */
+    uint64_t samples, values; /* offsets in the scratch memory */
+    int64_t top;              /* number of largest c-values that are summed */
     int32_t width, height, pitch;
     int32_t rows, strips;            /* in the count kernel: rows per block; number of blocks side by side */
     int32_t first_block, first_part; /* first block of this scale in the count kernel, and in the selection kernel */
@@ -13325,22 +13330,22 @@ typedef struct vmafgpu__cambi_plane {
 /* Parameters of all launches for one picture of one variant. */
 typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair; the scratch of the other pairs follows */
-    uint64_t scratch_size;  /* bytes of scratch per pair */
-    uint64_t found;         /* offset in the scratch: [scale] number of c-values above 0, 64 bits */
-    uint64_t histograms;    /* offset in the scratch: [scale][pass][bin], 32 bits */
-    uint32_t cleared;       /* number of bytes to clear from `found` on, a multiple of 16 */
+    unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
+    uint64_t scratch_size;  /* bytes of scratch memory per pair */
+    uint64_t found;         /* offset of the numbers of c-values above 0 in the scratch memory: [scale], 64 bits */
+    uint64_t histograms;    /* offset of the histograms in the scratch memory: [scale][pass][bin], 32 bits */
+    uint32_t cleared;       /* number of bytes to clear, starting at `found`; a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
     const int32_t *source_column, *source_row; /* source positions of samples; NULL if the picture is not resized */
-    const uint32_t *reciprocal;                /* [count]: bits of a float */
-    const uint8_t *weights;                    /* [code][contrast] */
+    const uint32_t *reciprocal;                /* reciprocals of counts: [count], bits of a float */
+    const uint8_t *weights;                    /* weights of differences: [code][contrast] */
     int32_t variant, image;                    /* image is 0 for the distorted frame, 1 for the reference */
     int32_t width, height;                     /* size of the picture */
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding term, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
     int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
-    int32_t contrasts, reach; /* reach of the window */
+    int32_t contrasts, reach; /* number of contrasts; reach of the window */
     int32_t range;            /* number of codes per pass */
     int32_t cell;             /* size of a histogram in bytes: four times an odd number */
     int32_t pass;             /* pass of the selection */
@@ -13378,7 +13383,7 @@ static const vmafgpu__option vmafgpu__cambi_options[VMAFGPU__MAX_OPTIONS + 1] = 
 enum {
     VMAFGPU__CAMBI_STRIP = 128,      /* columns per strip in plain C; their histograms fit in the cache */
     VMAFGPU__CAMBI_WIDE_STRIP = 256, /* columns per strip in vector code */
-    VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are added in groups of this size */
+    VMAFGPU__CAMBI_GROUP = 16,       /* neighbouring counts are processed in groups of this size */
     VMAFGPU__CAMBI_REACH = 3,        /* reach of the 7x7 neighbourhood of the mask */
     VMAFGPU__CAMBI_MAX_WINDOW = 65,
     VMAFGPU__CAMBI_MIN_SIZE = 216,
@@ -13391,8 +13396,8 @@ typedef struct vmafgpu__cambi_band {
     uint8_t *column;                      /* per column, with margins: number of flat samples in seven rows */
     uint8_t *sum_line;                    /* per column: number of flat samples among the 49 around the sample */
     uint8_t *histograms;                  /* per column of a strip and its surroundings: count of each value */
-    uint16_t *counts;                     /* vector code: count of each value in the window around each column */
-    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, which starts at row first_row */
+    uint16_t *counts;                     /* for vector code: count of each value in the window around each column */
+    size_t length[VMAFGPU__CAMBI_SCALES]; /* length of the list of c-values, stored at row first_row of cambi->values */
     size_t count[VMAFGPU__CAMBI_SCALES];  /* number of c-values above 0 in the list */
     int64_t sum[VMAFGPU__CAMBI_SCALES];
     int first_row[VMAFGPU__CAMBI_SCALES];
@@ -13420,15 +13425,15 @@ typedef struct vmafgpu__cambi_functions {
     void (*code_row)(const vmafgpu__cambi_variant *variant, const uint16_t *row, const uint8_t *mask, int w,
                      uint16_t *code);
     int strip_columns;
-    /* Computes the c-values in rows first..end - 1 of columns x0..x1 - 1, which are at most strip_columns columns. */
+    /* Computes the c-values in rows first..end - 1 and columns x0..x1 - 1, at most strip_columns columns. */
     void (*strip)(const vmafgpu__cambi *cambi, vmafgpu__cambi_band *band, int scale, int x0, int x1, int first,
                   int end);
     int64_t (*sum_above)(const float *values, size_t count, float low, float high, float *alike, size_t *alike_count);
 } vmafgpu__cambi_functions;
 
-/* Nonzero c-values are between 0.5 and 2^15. The upper sixteen bits of floats in this range have 2048 different values.
+/* Nonzero c-values are between 0.5 and 2^15. The upper sixteen bits of floats in this range take 2048 different values.
  * Non-negative floats sort in the order of their bits. Consecutive c-values are often equal, so they are counted in
- * different histograms; otherwise, each increment would wait for the previous one. */
+ * different histograms; otherwise, each increment would have to wait for the previous one. */
 enum { VMAFGPU__CAMBI_LOWEST = 0x3f00, VMAFGPU__CAMBI_DIGITS = 2048, VMAFGPU__CAMBI_NEIGHBOURS = 4 };
 
 struct vmafgpu__cambi {
@@ -13448,7 +13453,7 @@ struct vmafgpu__cambi {
     vmafgpu__plane filtered[VMAFGPU__CAMBI_SCALES];
     vmafgpu__plane codes[VMAFGPU__CAMBI_SCALES]; /* value - variant->base, or NOTHING */
     size_t histogram_size;                       /* size in bytes of the histogram of one column */
-    int span;                                    /* number of counts added per sample */
+    int span;                                    /* number of counts that are summed per sample */
     uint8_t *weights;                            /* weight of each difference, for each code... */
     uint8_t *counts;                             /* ...and, for each code, whether any of its weights is not 0 */
     float *values[VMAFGPU__CAMBI_SCALES];        /* lists of c-values, one per band; they may contain
@@ -13812,8 +13817,9 @@ static void vmafgpu__cambi_take_row(const vmafgpu *v, int y, uint16_t *row) {
     }
 }
 
-/* Removes dither: replaces each sample with the average of 2x2 samples, of which it is the top left one. row[w] must
- * repeat the last sample. For the last row, `below` is NULL, and only two samples of the row are averaged. */
+/* Removes dither: replaces each sample with the average of itself and its right, lower and lower right neighbours.
+ * row[w] and below[w] must repeat the last sample of their rows. For the last row, `below` is NULL, and each sample is
+ * averaged with its right neighbour only. */
 static void vmafgpu__cambi_soften_scalar(const uint16_t *row, const uint16_t *below, int w,
                                          uint16_t *VMAFGPU__RESTRICT out) {
     if (below)
@@ -13859,7 +13865,7 @@ static void vmafgpu__cambi_halve_mask_scalar(const uint8_t *mask, int w, uint8_t
 }
 
 /* Computes row y of the picture and stores it in line 2 of the band if y is even, otherwise in line 3. Rows must be
- * requested in ascending order, from `start` on. */
+ * requested in ascending order, starting with row `start`. */
 static uint16_t *vmafgpu__cambi_make_row(const vmafgpu *v, const vmafgpu__cambi_band *band, int y, int start) {
     const vmafgpu__cambi *cambi = v->cambi;
     const int w = cambi->picture->width, h = cambi->picture->height;
@@ -13918,7 +13924,7 @@ static void vmafgpu__cambi_mark_task(void *arg, int index) {
         } else {
             memset(newest, 0, vmafgpu__padded(w));
         }
-        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* subtracts row y - 7 */
+        f->slide(column, newest, band->flat[(y + 1) & 7], w); /* adds row y, subtracts row y - 7 */
         if (y - reach >= first << halved && marked << halved == y - reach)
             f->mask_row(column, w, halved, cambi->picture->mask_threshold, band->sum_line,
                         cambi->mask[0] + (size_t)marked * vmafgpu__padded(scaled_w));
@@ -14104,7 +14110,7 @@ static void vmafgpu__cambi_strip_scalar(const vmafgpu__cambi *cambi, vmafgpu__ca
             }
             if (!cambi->counts[code[x]])
                 continue;
-            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost column */
+            const uint8_t *cell = band->histograms + (size_t)(x - x0) * size + code[x]; /* in the leftmost histogram */
             if (x - 1 == last_x && code[x] == code[x - 1]) {
                 const uint8_t *left_behind = cell - size, *reached = cell + (size_t)(window - 1) * size;
                 for (int i = 0; i < span; i++)
@@ -14179,8 +14185,8 @@ static const float *vmafgpu__cambi_found(const vmafgpu *v, int band, int scale, 
     return cambi->values[scale] + (size_t)cambi->bands[band].first_row[scale] * w;
 }
 
-/* Returns the upper sixteen bits of the c-value of rank *rank, where the largest c-value has rank 1. Sets *rank to the
- * rank of that c-value among all c-values with the same upper bits. */
+/* Returns the upper sixteen bits of the c-value with rank *rank, where the largest c-value has rank 1. Sets *rank to
+ * the rank of that c-value among all c-values with the same upper bits. */
 static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t *rank) {
     enum { NEIGHBOURS = VMAFGPU__CAMBI_NEIGHBOURS };
     uint32_t(*const histogram)[VMAFGPU__CAMBI_NEIGHBOURS] = v->cambi->digits, digit = VMAFGPU__CAMBI_DIGITS + 1;
@@ -14190,7 +14196,7 @@ static uint32_t vmafgpu__cambi_select_high(const vmafgpu *v, int scale, int64_t 
         size_t count;
         const float *values = vmafgpu__cambi_found(v, i, scale, &count);
         for (size_t k = 0; k < count; k++) {
-            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has its own entry */
+            const uint32_t high = vmafgpu__float_bits(values[k]) >> 16; /* 0 has an entry of its own */
             histogram[high < VMAFGPU__CAMBI_LOWEST ? 0 : high - VMAFGPU__CAMBI_LOWEST + 1][k % NEIGHBOURS]++;
         }
     }
@@ -14492,13 +14498,13 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_strip      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
-/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting computes the
- * same integers in a different way. For each value and each column of a strip, it stores how often the value occurs in
- * the whole window around the column. When the windows move down by one row, one row enters them and one row leaves
- * them. Only columns in which these two rows differ can change the counts. Neighbouring columns with the same value
- * form a run. A run changes the counts of all columns within reach. The change in a count is the number of samples of
- * the run that lie in the column's window. To compute the c-values of a register of samples, the counts of all its
- * columns are loaded together, once for each value that occurs in the register.
+/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting yields the
+ * same integers in a different way. For each value and each column of a strip, the vector code stores how often the
+ * value occurs in the whole window around the column. When the windows move down by one row, one row enters them and
+ * one row leaves them. Only columns in which these two rows differ can change the counts. Neighbouring columns with the
+ * same value form a run. A run changes the counts of all columns within reach. The change in a count is the number of
+ * samples of the run that lie in the column's window. To compute the c-values of a register of samples, the counts of
+ * all its columns are loaded together, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -14626,8 +14632,8 @@ static const int16_t vmafgpu__cambi_steps[32] = { 0,  1,  2,  3,  4,  5,  6,  7,
                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 
 /* Adds the run of samples first..last of a row to the counts of one value in columns 0..w - 1 of a strip, or subtracts
- * the run if leaves_window is set. The change of a count is the minimum of four numbers, which are given by the start,
- * the end and the length of the run and by the size of the window. */
+ * the run if leaves_window is set. The change in a count is the minimum of four numbers, which depend on the start, the
+ * end and the length of the run, and on the size of the window. */
 VMAFGPU__INLINE void vmafgpu__cambi_run(uint16_t *counts, int first, int last, int reach, int w, int leaves_window) {
     const int begin = first - reach > 0 ? (first - reach) / VMAFGPU__CAMBI_LANES * VMAFGPU__CAMBI_LANES : 0;
     const int end = last + reach < w ? last + reach + 1 : w;
@@ -14650,8 +14656,8 @@ typedef struct vmafgpu__cambi_state {
     const vmafgpu__cambi *cambi;
     uint16_t *counts; /* counts of code 0; those of the other codes follow */
     ptrdiff_t pitch;  /* elements from the counts of one code to those of the next */
-    int x0, w, reach; /* first column of the strip; number of columns */
-    int left, right;  /* columns of the picture within reach: first column; end */
+    int x0, w, reach; /* first column of the strip; number of columns; reach of the window */
+    int left, right;  /* columns of the picture within reach: left..right - 1 */
     int found;        /* number of c-values above 0 */
     vmafgpu__v sum;
 } vmafgpu__cambi_state;
@@ -14690,7 +14696,7 @@ VMAFGPU__INLINE void vmafgpu__cambi_runs(const vmafgpu__cambi_state *s, vmafgpu_
     }
 }
 
-/* Updates the counts for a row that enters the windows and a row that leaves them, in the columns in which they
+/* Updates the counts for a row that enters the windows and a row that leaves them, in the columns in which the two rows
  * differ. */
 static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint16_t *come, const uint16_t *gone) {
     enum { STEP = VMAFGPU__V_LANE_BITS, LANES = VMAFGPU__CAMBI_LANES, BITS = STEP * LANES };
@@ -14935,7 +14941,7 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
         out.size += vmafgpu__round_up(width * height * sizeof(float), alignment);
     }
     out.found = out.size;
-    out.histograms = out.found + 64; /* far enough away that no launch reads and writes the same cache line */
+    out.histograms = out.found + 64; /* far enough away that no launch both reads and writes the same cache line */
     out.cleared = (uint32_t)(out.histograms - out.found +
                              (size_t)VMAFGPU__CAMBI_SCALES * VMAFGPU__CAMBI_SELECT_PASSES * VMAFGPU__CAMBI_SELECT_BINS *
                                  sizeof(uint32_t));
@@ -14944,8 +14950,8 @@ static vmafgpu__cambi_scratch vmafgpu__cambi_scratch_of(const vmafgpu__cambi_var
 }
 
 /* Sets the fields that define ranges of codes. If `centres` is then 0, no c-value can be above 0. A histogram has space
- * for the codes of a pass and the neighbouring codes, which can begin at any byte of a word. The number of words of a
- * histogram is odd, so that adjacent histograms are in different banks of shared memory. */
+ * for the codes of a pass and for the neighbouring codes. These codes can begin at any byte of a word. The number of
+ * words of a histogram is odd, so that adjacent histograms begin in different banks of shared memory. */
 static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cambi_variant *variant,
                                   const vmafgpu__cambi_picture *p) {
     const int span = (2 * variant->contrasts + 7) / 4, head = VMAFGPU__CAMBI_COUNT_HEAD;
@@ -14962,9 +14968,9 @@ static void vmafgpu__cambi_ranges(vmafgpu__cambi_launch *out, const vmafgpu__cam
     out->range = 4 * (out->cell / 4 - span + 1);
 }
 
-/* Fills the launch for picture `image` of variant `index` of the plan. out->batch must already be set; the caller sets
- * the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no c-value, and
- * therefore no sum, can be above 0. */
+/* Fills the launch parameters for picture `image` of variant `index` of the plan. out->batch must already be set; the
+ * caller sets the tables and `pass` afterwards. `scratch` is the device memory of the first pair. Returns 0 if no
+ * c-value, and therefore no sum, can be above 0. */
 static int vmafgpu__cambi_fill(vmafgpu__cambi_launch *out, const vmafgpu__plan *plan, int index, int image,
                                unsigned char *scratch, uint64_t scratch_size) {
     const vmafgpu__cambi_variant *variant = &plan->cambi[index];
@@ -15052,7 +15058,8 @@ static vmafgpu__shape vmafgpu__cambi_shape(const vmafgpu__cambi_launch *launch, 
     return shape;
 }
 
-/* Returns the number of bytes of scratch per pair. All pictures and variants use the same memory, one after another. */
+/* Returns the number of bytes of scratch memory per pair. All pictures and variants use the same memory, one after
+ * another. */
 static uint64_t vmafgpu__gpu_cambi_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->cambi_variants; i++)
@@ -15216,8 +15223,8 @@ VMAFGPU__COLD_END
  * The covariance matrix of its 5x5 blocks yields eigenvalues, and the inverse of the matrix yields a variance for each
  * block. The entropy of a block is computed from the eigenvalues and this variance. The score is the mean absolute
  * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
- * the rounding of every operation, so the order of operations, including that of sequential sums, is part of the
- * definition. Some loops are interchanged, but each element still undergoes the same operations in the same order.
+ * the rounding of every operation, so the order of operations, even within sums, is part of the definition. Some loops
+ * are interchanged, but each element still undergoes the same operations in the same order.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -15227,7 +15234,7 @@ VMAFGPU__COLD_END
 /* Scores of the chroma planes, in float. */
 typedef struct vmafgpu__speed_sums {
     float score[2];      /* scores of u and v */
-    int32_t singular[2]; /* 1: a covariance matrix is singular, so there is no score */
+    int32_t singular[2]; /* 1 if a covariance matrix of the plane is singular; see vmafgpu__speed_finish() */
 } vmafgpu__speed_sums;
 
 enum { VMAFGPU__SPEED_BLOCK = 5, VMAFGPU__SPEED_SHIFT = 4, VMAFGPU__SPEED_TAPS = 37, VMAFGPU__SPEED_LOCAL_TAPS = 9 };
@@ -15238,7 +15245,7 @@ typedef struct vmafgpu__speed_variant {
     int resampled, method;           /* whether the prescale changes the size; interpolation method of the prescale */
     int columns, rows;               /* size of the low-passed plane: a sixteenth of the scaled size */
     int blocks_across, blocks_down;
-    int reach, local_reach;                      /* number of taps on either side of the centre */
+    int reach, local_reach;                      /* number of taps on each side of the centre */
     float taps[VMAFGPU__SPEED_TAPS];             /* taps of the low-pass filter */
     float local_taps[VMAFGPU__SPEED_LOCAL_TAPS]; /* taps of the local mean */
     float noise;                                 /* sigma of the neural noise */
@@ -15269,12 +15276,13 @@ VMAFGPU__FN double vmafgpu__speed_spread(double n, double squares, double mean) 
 }
 
 /* Returns a bound on the difference between `sum`, the sum for one covariance, and the sum that libvmaf computes, for
- * windows of w x h samples. libvmaf adds the n = w h products of (sample - mean) one after another. This code derives
- * `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| + |mean|, and T = sum(m_p
- * m_q), which is at most half the sum of both spreads.
- *   libvmaf: three roundings per term, together at most 3 u T, then one rounding per partial sum. No partial sum is
- *   larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
- *   This code: the products of floats are exact. A sum takes at most 3 (w + h) additions, then five more operations. */
+ * windows of w x h samples. libvmaf adds the n = w h products (sample_p - mean_p) (sample_q - mean_q) one after
+ * another. This code derives `sum` from sums of plain products, which all windows share. Let u = 2^-53, m = |sample| +
+ * |mean|, and T = sum(m_p m_q), which is at most half the sum of both spreads.
+ *   libvmaf: Each term is rounded three times, by at most 3 u T in total, and then each partial sum is rounded once. No
+ *   partial sum is larger than (T + |sum|) / 2, since the terms that cancel add up to at most T - |sum|.
+ *   This code: The products of floats are exact. A sum takes at most 3 (w + h) additions and then five more
+ *   operations. */
 VMAFGPU__FN double vmafgpu__speed_covariance_error(int32_t w, int32_t h, double sum, double spread_p, double spread_q) {
     const double n = (double)w * h, unit = 1.0 / 9007199254740992.0, most = (spread_p + spread_q) / 2;
     return unit * (n / 2 * (most + (sum < 0 ? -sum : sum)) + (3 * (w + h) + 32) * most);
@@ -15313,7 +15321,7 @@ enum {
     VMAFGPU__SPEED_LINE = 28,            /* pitch of rows of PLACES floats in shared memory; a multiple of 4 */
     VMAFGPU__SPEED_MATRIX_THREADS = 320, /* 5 groups of 5 rows, with a thread for each of 64 columns */
     VMAFGPU__SPEED_MATRIX_PITCH = 64,    /* pitch of two reflected matrices side by side, 25 columns each */
-    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: for each group, five and three of padding */
+    VMAFGPU__SPEED_MATRIX_VECTOR = 40,   /* floats per warp: five groups of five, each padded to eight */
     /* Shared memory contains the matrices of the QR decomposition, two columns, a vector per warp, a matrix and a flag.
      * The computation of the eigenvalues needs less. */
     VMAFGPU__SPEED_MATRIX_SHARED = (2 * VMAFGPU__SPEED_PLACES * VMAFGPU__SPEED_MATRIX_PITCH + 2 * VMAFGPU__SPEED_LINE +
@@ -15359,9 +15367,9 @@ VMAFGPU__FN int32_t vmafgpu__speed_covariance_shared(int32_t chunk_columns) {
     return VMAFGPU__SPEED_BLOCK * chunk_columns * 8;
 }
 
-/* Place of an array in the scratch of a pair: offset of the first plane, and distance from one plane to the next, both
- * in floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the distorted
- * frame. */
+/* Place of an array in the scratch memory of a pair: offset of the first plane, and distance from one plane to the
+ * next, both in floats. The planes are u of the reference, u of the distorted frame, v of the reference and v of the
+ * distorted frame. */
 typedef struct vmafgpu__speed_part {
     uint32_t first, next;
 } vmafgpu__speed_part;
@@ -15377,7 +15385,7 @@ typedef struct vmafgpu__speed_scratch {
 
 /* Parameters of the kernels `check` and `low`: the samples, the prescale and the low-pass filter. */
 typedef struct vmafgpu__speed_low_launch {
-    float *scratch; /* scratch of the first pair */
+    float *scratch; /* scratch memory of the first pair */
     vmafgpu__speed_scratch layout;
     uint32_t *illegal;              /* one per pair */
     const uint64_t *columns, *rows; /* `sources` entries per sample after the prescale: an index in the low
@@ -15387,7 +15395,7 @@ typedef struct vmafgpu__speed_low_launch {
     int32_t width, height;          /* size of the plane */
     int32_t scaled_width, scaled_height;
     int32_t low_columns, block_columns, reach;
-    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next; right shift */
     uint32_t mask;              /* bits of a word that must be 0; 0 if all words are valid */
     float unit;
     float taps[VMAFGPU__SPEED_TAPS];
@@ -15480,7 +15488,7 @@ typedef struct vmafgpu__speed_plane {
     vmafgpu__speed_decomposition *decomposition;
     float *low;          /* the low-passed plane; later, the local mean is subtracted from it */
     float *means;        /* local means; same size as `low` */
-    float *line;         /* a row of sums down the columns for the local means, with margins */
+    float *line;         /* a row of column sums for the local means, with margins */
     double *wide, *ones; /* `low` in double precision; a row of ones */
     double *column_sums; /* EDGE + 1 rows of column sums */
     float *samples;      /* one row per place in a block, one column per block */
@@ -15489,8 +15497,8 @@ typedef struct vmafgpu__speed_plane {
     int singular;
 } vmafgpu__speed_plane;
 
-/* Functions for rows and matrices, in plain C here and as vector code in >>levels. They may read and write up to the
- * padded width. */
+/* Functions for rows and matrices, in plain C here and as vector code below. They may read and write up to the padded
+ * width. */
 typedef struct vmafgpu__speed_functions {
     /* Converts samples of one or two bytes, which are `step` bytes apart, to floats: scales each sample to 8 bits and
      * subtracts 128. Returns the bitwise OR of all samples. */
@@ -15506,15 +15514,17 @@ typedef struct vmafgpu__speed_functions {
     /* For each place in a block, computes the sum of the w x h window that begins there, sample by sample. */
     void (*totals)(const float *plane, ptrdiff_t pitch, int w, int h, float *total);
     /* Sums products down each column, for windows of h rows that begin at rows 0..places - 1. Writes a row of `out` for
-     * each window. Rows that all windows share are added first, from row EDGE on. Then the rows above them are added,
-     * upwards, then the rows below them. The products are exact, so fused operations do not change the result. */
+     * each window. First, the rows that all windows share are added, starting with row EDGE. Then the rows above them
+     * are added, from bottom to top, and then the rows below them. The products are exact, so fused operations do not
+     * change the result. */
     void (*column_sums)(const double *a, const double *b, ptrdiff_t pitch, ptrdiff_t b_pitch, int w, int h, int places,
                         double *out, ptrdiff_t out_pitch);
-    /* Computes the rows of out = a * b from row `first` on. Rows and columns of `a` before `first` must be those of the
-     * identity matrix. The products of every element are added in ascending order of their index, from `first` on. */
+    /* Computes the rows of out = a * b, starting with row `first`. Rows and columns of `a` before `first` must be those
+     * of the identity matrix. For each element, the products are added in ascending order of their index, starting with
+     * `first`. */
     void (*multiply)(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch, int w, float *out);
-    /* For a symmetric a, from index `top` on: apply() computes x = (tau * a) * v; rank_two() computes a -= x v' + v
-     * x'. */
+    /* These two functions process only indices >= `top` of a symmetric a. apply() computes x = (tau * a) * v;
+     * rank_two() computes a -= x v' + v x'. */
     void (*apply)(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x);
     void (*rank_two)(vmafgpu__speed_matrix *a, int top, const float *x, const float *v);
     /* Solves r x = b for an upper triangular r. On entry, x contains b. */
@@ -15744,8 +15754,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. If rows of the frame contain an illegal sample, stores the number of the
- * first such row in strip->bad_row. */
+/* Returns row y of a plane after the prescale. If any row of the frame that is read contains an illegal sample, stores
+ * the number of the first such row in strip->bad_row. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -15779,7 +15789,7 @@ static void vmafgpu__speed_add_row_scalar(float *VMAFGPU__RESTRICT sum, const fl
 }
 
 /* Applies the low-pass filter to one thread's share of all planes, first down the columns, then along the rows.
- * Computes only the samples that are kept. */
+ * Computes only the samples that the reduction keeps. */
 static void vmafgpu__speed_low_task(void *arg, int index) {
     const vmafgpu__speed *speed = (const vmafgpu__speed *)arg;
     const vmafgpu__speed_variant *x = speed->variant;
@@ -15925,7 +15935,7 @@ static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgp
         vmafgpu__speed_row_sums(plane->column_sums + k * pitch, w, first, last, sum[k]);
 }
 
-/* Returns the sum for one covariance, with the same roundings and in the same order as in compute_cov_kernel_scalar()
+/* Returns the sum for one covariance. The order of additions and all roundings are those of compute_cov_kernel_scalar()
  * in speed.c of libvmaf. */
 static double vmafgpu__speed_covariance_in_order(const float *a, const float *b, ptrdiff_t pitch, int w, int h,
                                                  double mean_a, double mean_b) {
@@ -15938,7 +15948,7 @@ static double vmafgpu__speed_covariance_in_order(const float *a, const float *b,
 
 /* Returns the covariance of places p and q, where p <= q. `both` approximates the sum of the products of their samples
  * after subtraction of the means. If, within the error bound, libvmaf could compute a different float, the sum is
- * recomputed in the order of libvmaf. */
+ * recomputed in the same order as in libvmaf. */
 static float vmafgpu__speed_covariance_of(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int w, int h,
                                           int p, int q, double both, const double *spread, const double *mean) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK };
@@ -16083,7 +16093,7 @@ static void vmafgpu__speed_rotation(float x, float z, float *c, float *s) {
     }
 }
 
-/* Performs one implicit QR step on a block of m >= 2 rows: creates a bulge at the top and chases it to the end. */
+/* Performs one implicit QR step on a block of m >= 2 rows: creates a bulge at the top and chases it to the bottom. */
 static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     float x = d[0] - vmafgpu__speed_shift(d, e, m), z = e[0];
     float ak = 0, bk = 0, zk = 0, ap = d[0], bp = e[0], aq = d[1], bq = m > 2 ? e[1] : 0;
@@ -16117,7 +16127,7 @@ static void vmafgpu__speed_qr_step(float *d, float *e, int m) {
     e[m - 2] = bk;
 }
 
-/* Computes the eigenvalues. They are not sorted. */
+/* Computes the eigenvalues, unsorted. */
 static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const vmafgpu__speed_matrix *matrix,
                                        float *d) {
     float e[VMAFGPU__SPEED_SIDE];
@@ -16139,7 +16149,7 @@ static void vmafgpu__speed_eigenvalues(const vmafgpu__speed_functions *f, const 
     }
 }
 
-/* ---- solution of covariance * x = samples by a QR decomposition with whole matrices ---- */
+/* ---- solution of covariance * x = samples by a QR decomposition, with products of whole matrices ---- */
 
 static void vmafgpu__speed_multiply_scalar(const vmafgpu__speed_matrix *a, int first, const float *b, size_t pitch,
                                            int w, float *VMAFGPU__RESTRICT out) {
@@ -16545,7 +16555,7 @@ static void vmafgpu__speed_multiply(const vmafgpu__speed_matrix *a, int first, c
         }
 }
 
-/* Implements apply(). The matrix is symmetric, so rows are read in place of columns. */
+/* Implements apply(). The matrix is symmetric, so rows are read instead of columns. */
 static void vmafgpu__speed_apply(const vmafgpu__speed_matrix *a, int top, float tau, const float *v, float *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, REGISTERS = VMAFGPU__SPEED_PITCH / VMAFGPU__V_WORDS };
     const vmafgpu__v taus = vmafgpu__v_set_f32(tau);
@@ -16652,7 +16662,7 @@ static vmafgpu__speed_part vmafgpu__speed_part_of(uint32_t *used, int floats) {
     return part;
 }
 
-/* Returns the layout of the scratch of a pair in device memory. */
+/* Returns the layout of the scratch memory of a pair on the device. */
 static vmafgpu__speed_scratch vmafgpu__speed_scratch_of(const vmafgpu__speed_variant *x) {
     enum { SIDE = VMAFGPU__SPEED_SIDE };
     vmafgpu__speed_scratch out;
@@ -16676,8 +16686,8 @@ static size_t vmafgpu__speed_table_size(const vmafgpu__speed_variant *x, int cou
     return x->resampled ? vmafgpu__source_table_size(x->method, count) : 0;
 }
 
-/* Writes the tables of the prescale, for columns and then for rows. Writes nothing if `out` is NULL. Returns the number
- * of entries. */
+/* Writes the tables of the prescale, first for the columns, then for the rows. Writes nothing if `out` is NULL. Returns
+ * the number of entries. */
 static size_t vmafgpu__speed_tables(const vmafgpu__speed_variant *x, uint64_t *out) {
     const size_t columns = vmafgpu__speed_table_size(x, x->scaled_width);
     if (out && x->resampled) {
@@ -16695,8 +16705,8 @@ static void vmafgpu__speed_shape(vmafgpu__shape *shape, int x, int y, int pairs,
     shape->shared = (uint32_t)shared;
 }
 
-/* Returns the number of columns per block of the kernel `low`. The number is smaller if the kernel uses one thread for
- * each horizontal tap. */
+/* Returns the number of columns per block of the kernel `low`. With a prescale or a reach other than the default, the
+ * kernel uses one thread for each horizontal tap, so the number is smaller. */
 static int vmafgpu__speed_block_columns(const vmafgpu__speed_variant *x) {
     const int is_usual = !x->resampled && x->reach == VMAFGPU__SPEED_WIDE_REACH;
     const int most = is_usual ? (int)VMAFGPU__SPEED_LOW_COLUMNS : VMAFGPU__SPEED_LOW_THREADS / (2 * x->reach + 1);
@@ -16821,7 +16831,7 @@ static const char *vmafgpu__gpu_speed_kernel(const vmafgpu__launch_context *cont
                                            : NULL;
 }
 
-/* Returns the number of bytes of scratch per pair. The variants run one after another and share the memory. */
+/* Returns the number of bytes of scratch memory per pair. The variants run one after another and share the memory. */
 static uint64_t vmafgpu__gpu_speed_scratch(const vmafgpu__launch_context *context) {
     uint64_t most = 0;
     for (int i = 0; i < context->plan->speed_variants; i++) {
@@ -16950,7 +16960,8 @@ static const vmafgpu__option vmafgpu__speed_temporal_options[VMAFGPU__MAX_OPTION
         VMAFGPU__LAST_OPTION,
 };
 
-/* State of an extractor. In memory, it is followed by the luma of the previous frames: reference, then distorted. */
+/* State of an extractor. In memory, it is followed by the luma of the previous pair of frames: reference, then
+ * distorted. */
 typedef struct vmafgpu__speed_past {
     vmafgpu__speed_variant variant;
 } vmafgpu__speed_past;
@@ -17245,10 +17256,11 @@ typedef struct vmafgpu__float_vif_limits {
 enum {
     VMAFGPU__BLUR_THREADS = 256,
     VMAFGPU__BLUR_ROWS = 8,   /* output rows per block */
-    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on either side of the centre */
+    VMAFGPU__BLUR_REACH = 32, /* maximum number of taps on each side of the centre */
     VMAFGPU__BLUR_TAPS = 2 * VMAFGPU__BLUR_REACH + 1,
     VMAFGPU__BLUR_MOTION_REACH = 2,
-    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per quantity */
+    VMAFGPU__BLUR_LINE = VMAFGPU__BLUR_ROWS * VMAFGPU__BLUR_THREADS * 4 /* bytes of shared memory per smoothed
+                                                                           quantity */
 };
 
 VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
@@ -17257,9 +17269,9 @@ VMAFGPU__FN int32_t vmafgpu__blur_columns(int32_t reach) {
 
 typedef struct vmafgpu__blur_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2]; /* offsets of planes of floats in the scratch; used if `bytes` is 4 */
+    uint64_t input[2]; /* offsets of planes of floats in the scratch memory; used if `bytes` is 4 */
     uint64_t output[2];
     int32_t bytes; /* bytes per sample of the frame; 4 if the pictures are planes of floats */
     float unit;    /* factor for integer samples */
@@ -17267,25 +17279,25 @@ typedef struct vmafgpu__blur_launch {
     int32_t reach;
     float taps[VMAFGPU__BLUR_ROWS - 1 + VMAFGPU__BLUR_TAPS + VMAFGPU__BLUR_ROWS - 1]; /* zero-padded on both sides */
     vmafgpu__float_vif_limits limits;
-    const uint64_t *columns, *rows;    /* for smaller pictures: two entries per column and row, see
-                                               vmafgpu__float_planes_launch */
-    int32_t small_width, small_height; /* size of smaller pictures */
+    const uint64_t *columns, *rows;    /* for half-size pictures: two entries per column and row; see
+                                          vmafgpu__float_planes_launch */
+    int32_t small_width, small_height; /* size of the half-size pictures */
 } vmafgpu__blur_launch;
 
 /* Launch parameters of a kernel that converts luma or chroma to planes of floats and may resize them. The y index of a
- * block is a row of the output; the z index is a picture of a pair. */
+ * block is the row of the output; the z index is the picture within the pair. */
 enum { VMAFGPU__PLANES_THREADS = 256 };
 
 typedef struct vmafgpu__float_planes_launch {
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t output[2];             /* offsets in the scratch */
+    uint64_t output[2];             /* offsets in the scratch memory */
     const uint64_t *columns, *rows; /* `sources` entries per sample: an index in the low half, the bits of a
                                                float weight in the high half */
     uint32_t *illegal;              /* one per pair */
     int32_t sources, has_weights;   /* has_weights: 1 if results must be divided by the sum of weights */
     int32_t width, height, pitch;   /* size and pitch of the output; pitch in floats */
-    int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next */
+    int32_t bytes, step, shift;     /* bytes per sample; bytes from one sample to the next; right shift */
     uint32_t mask;                  /* bits that must be 0 in words of the second picture */
     float unit;
     struct {
@@ -17301,12 +17313,12 @@ typedef struct vmafgpu__float_planes_launch {
 
 enum {
     VMAFGPU__FLOAT_ROWS = 4,     /* rows processed together */
-    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on either side of the centre */
+    VMAFGPU__FLOAT_REACH = 32,   /* maximum number of taps on each side of the centre */
     VMAFGPU__FLOAT_VIF_MEANS = 5 /* local means of r, d and the products r r, d d, r d */
 };
 
-/* Functions for rows, in plain C here and as vector code in >>levels. They process rows of floats up to the padded
- * width. Horizontal filters also read the margins of a row. */
+/* Functions for rows, in plain C here and as vector code below. They process rows of floats up to the padded width.
+ * Horizontal filters also read the margins of a row. */
 typedef struct vmafgpu__floats_functions {
     /* Converts packed samples to floats: sample * unit - 128. */
     void (*convert)(const void *samples, int wide, float unit, int w, float *row);
@@ -17483,7 +17495,7 @@ static void vmafgpu__float_weigh(const float *const *rows, const float *taps, in
     }
 }
 
-/* Computes FLOAT_ROWS rows of sums, each FLOAT_SIDE registers wide, from column x on. Each input row is loaded only
+/* Computes FLOAT_ROWS rows of sums, each FLOAT_SIDE registers wide, starting at column x. Each input row is loaded only
  * once for all sums. */
 #define VMAFGPU__FLOAT_SIDE (VMAFGPU__V_REGISTERS / 8)
 VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *const *others, const float *taps,
@@ -17580,8 +17592,8 @@ static void vmafgpu__blur_taps(vmafgpu__blur_launch *launch, const float *taps, 
     launch->reach = reach;
 }
 
-/* Fills a launch that creates w x h pictures from chroma or packed luma. The caller sets out->source later. `tables`
- * contains the entries of the columns, followed by those of the rows. */
+/* Fills the parameters of a launch that creates w x h pictures from chroma or packed luma. The caller sets out->source
+ * later. `tables` contains the entries of the columns, followed by those of the rows. */
 static void vmafgpu__fill_planes(const vmafgpu__work *work, int is_chroma, int method, int w, int h,
                                  const uint64_t *tables, uint64_t scratch_size, const uint64_t *output,
                                  vmafgpu__float_planes_launch *out) {
@@ -17630,7 +17642,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>psnr                                         peak signal-to-noise ratio
  * ================================================================================================
- * Follows integer_psnr.c of libvmaf: sums squared differences in integers, then computes PSNR in double precision.
+ * Follows integer_psnr.c of libvmaf: sums squared differences in integer arithmetic, then computes PSNR in double
+ * precision.
  * Parts: on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17785,7 +17798,7 @@ static void vmafgpu__psnr_gather(vmafgpu__extractor *e, const vmafgpu__value *va
     e->whole_clip.pairs++;
 }
 
-/* Returns the aggregate PSNR of a plane. A plane that is not measured has no samples, which yields -inf, as in
+/* Returns the aggregate PSNR of a plane. A plane that is not measured has no samples, so the result is -inf, as in
  * libvmaf. */
 static double vmafgpu__psnr_aggregate(const vmafgpu *v, const vmafgpu__extractor *e, int plane) {
     const double square = vmafgpu__psnr_peak_square(v, e);
@@ -17930,7 +17943,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows float_psnr.c and moment.c of libvmaf, which add floats to a double, one after another. Samples are multiples
  * of a power of two, u. Their squares are rounded to float. A sum of squares is exact in any order as long as it is
- * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the order of libvmaf.
+ * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the same order as in
+ * libvmaf.
  * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -17956,11 +17970,11 @@ static const vmafgpu__column vmafgpu__float_moment_columns[] = {
 /* Launch parameters of a kernel that squares the words of some rows and writes the squares as floats, grouped as in
  * vmafgpu__sequence_launch. */
 typedef struct vmafgpu__square_terms_launch {
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
     uint32_t pairs;            /* bit i is set if pair i must be processed */
     int32_t kind;              /* words to square: differences (0), reference (1), distorted frame (2) */
-    int32_t width, first, end; /* rows first .. end - 1 */
+    int32_t width, first, end; /* rows first..end - 1 */
     int32_t pitch;             /* floats from one term to the next term of the same group */
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
 } vmafgpu__square_terms_launch;
@@ -18005,7 +18019,7 @@ static void vmafgpu__float_psnr_part(void *arg, int index) {
 }
 
 /* Returns the sum of the squares of the words of a or, if b is not NULL, of the differences between a and b. Adds in
- * the order of libvmaf. */
+ * the same order as in libvmaf. */
 static double vmafgpu__float_psnr_chain(const vmafgpu *v, const vmafgpu__view *a, const vmafgpu__view *b) {
     const float unit = vmafgpu__float_unit(&v->config);
     double sum = 0;
@@ -18155,7 +18169,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__GPU_SQUARES_ALL, VMAFGPU__GPU_SQUARES_TERMS, VMAFGPU__GPU_SQUARES_SUMS };
 
-/* Whether a sum of squares can reach 2^53; the sequential sum of libvmaf may then be rounded. */
+/* Whether a sum of squares can reach 2^53. If so, libvmaf's sequential sum may be rounded. */
 static int vmafgpu__gpu_float_psnr_may_round(const vmafgpu_config *c) {
     return c->bit_depth > 12;
 }
@@ -18218,7 +18232,8 @@ static void vmafgpu__gpu_float_psnr_enqueue_again(const vmafgpu__work *work, con
 }
 
 /* Enqueues kernels that compute the sums: for float_moment, sums of luma and of its squares; for float_psnr, the sum of
- * squared differences. The word after the sums has a bit for each sum that is recomputed as a double. */
+ * squared differences. The word after the sums contains a bit for each sum, which is set if the sum is recomputed as a
+ * double. */
 static void vmafgpu__gpu_float_psnr_enqueue(const vmafgpu__work *work, const vmafgpu__extractor *e) {
     const int count = e->feature->measure->values;
     if (!work->again)
@@ -18331,10 +18346,10 @@ VMAFGPU__COLD_END
  * float; its structure is a float.
  *
  * libvmaf adds the terms of all pixels to a double, one after another, divides the sum by the number of pixels, and
- * rounds the quotient to float. Here, each lane of each thread has its own sum. The total differs from the sum of
- * libvmaf by at most half a unit in the last place per addition. If all doubles within that bound yield the same float,
- * that float is also the result of libvmaf. Otherwise the sum is uncertain: the picture is measured again, and its
- * terms are added in the order of libvmaf. Uncertain sums are rare.
+ * rounds the quotient to float. Here, each lane of each thread has its own sum. The total differs from libvmaf's sum by
+ * at most half a unit in the last place per addition. If all doubles within that bound yield the same float, that float
+ * is also libvmaf's result. Otherwise the sum is uncertain: the picture is measured again, and its terms are added in
+ * the same order as in libvmaf. Uncertain sums are rare.
  * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -18421,7 +18436,7 @@ enum {
     VMAFGPU__SSIM_BLOCK_ROWS = VMAFGPU__SSIM_BLOCK_LINES - VMAFGPU__SSIM_TAPS + 1,
     VMAFGPU__SSIM_KEPT = 1 << 18,     /* approximate number of windows whose terms are stored at a time */
     VMAFGPU__SSIM_BANDS = 64,         /* maximum number of bands (whole rows of blocks) with separate sums */
-    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per block of vmafgpu_ssim_rounded */
+    VMAFGPU__SSIM_ROUNDED_BLOCKS = 8, /* blocks of windows per thread block of vmafgpu_ssim_rounded */
     VMAFGPU__SSIM_WINDOWS_SHARED = VMAFGPU__SSIM_PLANES * VMAFGPU__SSIM_BLOCK_LINES * VMAFGPU__SSIM_BLOCK_COLUMNS * 4,
     VMAFGPU__SSIM_MEANS_SHARED = VMAFGPU__SSIM_SUMS * VMAFGPU__SSIM_BANDS * 8 + 4 * (8 + 4),
     VMAFGPU__SSIM_HALVE_COLUMNS = 32,
@@ -18443,9 +18458,9 @@ typedef struct vmafgpu__ssim_row {
 } vmafgpu__ssim_row;
 
 typedef struct vmafgpu__ssim_scale {
-    uint64_t picture[2];          /* offsets of planes of floats in the scratch of a pair; unused if `bytes` < 4 */
-    uint64_t partial;             /* offset in the scratch of SUMS doubles per block of windows */
-    uint64_t rows;                /* offset in the scratch of an ssim_row per row of windows: for ALL, then L, C, S */
+    uint64_t picture[2];          /* offsets of planes of floats in the scratch memory; unused if `bytes` < 4 */
+    uint64_t partial;             /* offset in the scratch memory: SUMS doubles per block of windows */
+    uint64_t rows;                /* offset in the scratch memory: an ssim_row per row of windows; ALL, then L, C, S */
     int32_t bytes;                /* bytes per luma sample; 4 if the pictures are planes of floats */
     int32_t width, height, pitch; /* pitch in floats */
     int32_t across, blocks;       /* blocks per row; total number of blocks */
@@ -18454,16 +18469,16 @@ typedef struct vmafgpu__ssim_scale {
 
 typedef struct vmafgpu__ssim_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
     double *words; /* words of the first pair: ALL, L, C, S of each scale, then bits of uncertain sums */
     int32_t word_stride;
     int32_t uncertain_word;              /* index of the word with a bit for each uncertain sum */
-    uint32_t uncertain, still_uncertain; /* for tests: bits of sums to treat as uncertain; of sums to keep uncertain */
-    uint32_t again;                      /* bit i is set if the terms of pair i must be written; see the next members */
+    uint32_t uncertain, still_uncertain; /* for tests: bits of the sums to treat as uncertain and to keep uncertain */
+    uint32_t again;                      /* bit i is set if terms of pair i must be written; see the next members */
     int32_t kind;                        /* which sum: ALL, L, C or S */
     int32_t strip, strip_end;            /* first row of windows of the strip; end of the strip */
-    uint64_t terms; /* offset in the scratch of the terms (doubles); see vmafgpu__sequence_launch */
+    uint64_t terms; /* offset of the terms (doubles) in the scratch memory; see vmafgpu__sequence_launch */
     int32_t terms_pitch;
     int32_t at;     /* current scale, for vmafgpu_ssim_halve and the kernels for windows */
     int32_t factor; /* factor by which vmafgpu_ssim_reduce shrinks luma to scale 0 */
@@ -18510,8 +18525,8 @@ typedef struct vmafgpu__ssim_terms {
 /* Functions for rows of a tile of `lanes` * LANES columns. Input rows also contain the columns after the tile that the
  * window or filter covers. */
 typedef struct vmafgpu__ssim_functions {
-    /* Converts a part of a row of w luma samples to floats: `chunks` * CHUNK columns, from column x on. Writes 0 after
-     * the last sample. */
+    /* Converts a part of a row of w luma samples to floats: `chunks` * CHUNK columns, starting at column x. Writes 0
+     * after the last sample. */
     void (*import)(const void *row, int wide, ptrdiff_t x, int w, float unit, int chunks, float *out);
     /* Sums the windows along a row, for PLANES planes, which are TILE floats apart in `out`. */
     void (*along)(const float *a, const float *b, int lanes, float *out);
@@ -18528,8 +18543,8 @@ typedef struct vmafgpu__ssim_functions {
     /* Computes a row of the low-passed picture, which has half the size, from nine split rows. */
     void (*halve)(const float *const *rows, int lanes, float *out);
     /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
-     * row to the rows of sums to which it contributes. An even row also starts the last row of sums, sums[0]. round()
-     * rounds a row of sums to float. */
+     * row to the rows of sums to which it contributes. An even row also initialises sums[0], which belongs to the last
+     * output row to which the row contributes. round() rounds a row of sums to float. */
     void (*halve_luma)(const float *row, int odd, int lanes, double *const *sums);
     void (*round)(const double *sums, int lanes, float *out);
     /* Adds a weighted row of luma to column sums. */
@@ -18561,7 +18576,7 @@ typedef struct vmafgpu__ssim_task {
     vmafgpu__ssim_pictures scale[VMAFGPU__SSIM_SCALES];
     int at;                    /* the current scale */
     unsigned wanted;           /* bits of the sums to compute at this scale */
-    int is_strip, first;       /* is_strip: 1 to only store the terms of the strip that begins with row `first` */
+    int is_strip, first;       /* is_strip: 1 if only the terms of the strip that begins at row `first` are stored */
     vmafgpu__ssim_terms terms; /* space for the terms of STRIP rows, terms_pitch columns each */
     size_t terms_pitch;
     vmafgpu__ssim_thread_state *states; /* one per thread */
@@ -18571,8 +18586,8 @@ typedef struct vmafgpu__ssim_task {
 
 /* ---- plan ---- */
 
-/* Returns the factor by which luma is reduced. By default, the shorter side becomes about 256 pixels; the factor is
- * rounded as in libvmaf. */
+/* Returns the factor by which luma is reduced. By default, the shorter side is reduced to about 256 pixels; the factor
+ * is rounded as in libvmaf. */
 static int vmafgpu__ssim_factor(const vmafgpu *v, const vmafgpu__extractor *e) {
     const int side = v->config.width < v->config.height ? v->config.width : v->config.height;
     const int automatic = (side + 128) / 256 > 1 ? (side + 128) / 256 : 1, wanted = (int)e->option[VMAFGPU__SSIM_SCALE];
@@ -18746,7 +18761,7 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
 }
 
 /* Computes one thread's share of the rows of the next scale of float_ms_ssim. Each pixel is a sum of 9x9 terms, which
- * are added in the order of libvmaf. */
+ * are added in the same order as in libvmaf. */
 static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
     const vmafgpu__ssim_pictures *from = &t->scale[t->at], *to = from + 1;
@@ -18812,7 +18827,7 @@ static VMAFGPU__UNUSED void vmafgpu__ssim_down_plain(float *rows, int lanes, dou
         }
 }
 
-/* Sums the windows along row y, from column x on. */
+/* Sums the windows along row y, starting at column x. */
 static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_thread_state *state, int y, int x,
                                     int count, float *out) {
     const vmafgpu__ssim_functions *f = t->pair->functions->ssim;
@@ -18880,7 +18895,7 @@ static void vmafgpu__ssim_part(void *arg, int index) {
 
 /* ---- from terms to means ---- */
 
-/* Adds all terms in the order of libvmaf. */
+/* Adds all terms in the same order as in libvmaf. */
 static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums) {
     const int w = t->scale[t->at].w - VMAFGPU__SSIM_TAPS + 1, h = t->scale[t->at].h - VMAFGPU__SSIM_TAPS + 1;
     double all = 0, l = 0, c = 0, s = 0;
@@ -18908,8 +18923,8 @@ static vmafgpu_result vmafgpu__ssim_in_order(vmafgpu__ssim_task *t, double *sums
     return result;
 }
 
-/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and the
- * sum of libvmaf. */
+/* Computes the mean of n terms and returns whether it is uncertain. `error` bounds the difference between `sum` and
+ * libvmaf's sum. */
 static int vmafgpu__ssim_mean(double sum, double error, double n, double *mean) {
     const float low = (float)((sum - error) / n), high = (float)((sum + error) / n);
     *mean = (double)(float)(sum / n);
@@ -19090,7 +19105,7 @@ static void vmafgpu__ssim_import(const void *row, int wide, ptrdiff_t x, int w, 
 static inline void vmafgpu__lanes_sqrt(float *x) {
 #if defined(__clang__) && VMAFGPU__LEVEL == VMAFGPU__AVX2
     for (int i = 0; i < VMAFGPU__LANES; i += 8) {
-        __m256 root; /* clang's intrinsics require all target features of the command line */
+        __m256 root; /* not an intrinsic, which would need all features of clang's command line */
         memcpy(&root, x + i, sizeof root);
         root = VMAFGPU__SQRTPS_256(root);
         memcpy(x + i, &root, sizeof root);
@@ -19486,7 +19501,7 @@ static int vmafgpu__gpu_ssim_strip(int width) {
     return (rows ? rows : 1) * VMAFGPU__SSIM_BLOCK_ROWS;
 }
 
-/* Fills the fields that all launches of an extractor share. Returns the size of the scratch of a pair. */
+/* Fills the fields that all launches of an extractor share. Returns the size of the scratch memory of a pair. */
 static uint64_t vmafgpu__gpu_ssim_fill(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__ssim_launch *out) {
     const vmafgpu_config *c = &v->config;
     const unsigned cs = 1u << VMAFGPU__SSIM_C | 1u << VMAFGPU__SSIM_S, l = 1u << VMAFGPU__SSIM_L,
@@ -19552,7 +19567,7 @@ static void vmafgpu__gpu_ssim_enqueue_kernel(const vmafgpu__work *work, vmafgpu_
     vmafgpu__enqueue(work, kernel, &shape, launch);
 }
 
-/* Enqueues kernels that recompute the uncertain sums of scale launch->at in the order of libvmaf. */
+/* Enqueues kernels that recompute the uncertain sums of scale launch->at in the same order as in libvmaf. */
 static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__ssim_launch *launch) {
     const vmafgpu__ssim_scale *scale = &launch->scale[launch->at];
     const int w = scale->width - VMAFGPU__SSIM_TAPS + 1, h = scale->height - VMAFGPU__SSIM_TAPS + 1,
@@ -19584,8 +19599,8 @@ static void vmafgpu__gpu_ssim_enqueue_again(const vmafgpu__work *work, vmafgpu__
     }
 }
 
-/* Enqueues kernels for all means. For large pictures, more kernels then compute tighter bounds for uncertain sums.
- * Small pictures rarely have uncertain sums. */
+/* Enqueues kernels for all means. For large pictures, additional kernels then compute tighter bounds for uncertain
+ * sums. Small pictures rarely have uncertain sums. */
 static void vmafgpu__gpu_ssim_enqueue_means(const vmafgpu__work *work, vmafgpu__ssim_launch *launch, int scales) {
     vmafgpu__shape shape;
     int looked_at = 0;
@@ -19636,8 +19651,8 @@ static void vmafgpu__gpu_ssim_enqueue(const vmafgpu__work *work, const vmafgpu__
         vmafgpu__gpu_ssim_enqueue_means(work, &launch, scales);
 }
 
-/* Returns whether any sum is uncertain; if so, the pair must be processed again. Returns 0 when called again for the
- * same pair. */
+/* Returns whether any sum is uncertain; if so, the pair must be processed again. A second call for the same pair
+ * returns 0. */
 static int vmafgpu__gpu_ssim_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                        vmafgpu__value *words) {
     vmafgpu__value *uncertain_word = words + e->feature->gpu->measure->words - 2;
@@ -19772,10 +19787,10 @@ enum {
 
 /* Launch parameters for one plane. */
 typedef struct vmafgpu__psnr_hvs_launch {
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t terms;             /* offset in the scratch of the terms, 64 floats per block */
-    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next */
+    uint64_t terms;             /* offset of the terms in the scratch memory, 64 floats per block */
+    int32_t bytes, step, shift; /* bytes per sample; bytes from one sample to the next; right shift */
     int32_t along, blocks;      /* blocks per row; total number of blocks */
     int32_t pitch;              /* floats from one term to the next term of the same block */
     float csf[64], mask[64];
@@ -19874,7 +19889,7 @@ typedef struct vmafgpu__psnr_hvs_task {
     float csf[3][64], mask[3][64];
 } vmafgpu__psnr_hvs_task;
 
-/* Memory of a thread. vmafgpu__psnr_hvs_layout() returns its size. */
+/* Per-thread memory. vmafgpu__psnr_hvs_layout() returns its size. */
 typedef struct vmafgpu__psnr_hvs_memory {
     vmafgpu__psnr_hvs_work *work;
     float *terms;
@@ -20011,7 +20026,7 @@ static const vmafgpu__measure vmafgpu__psnr_hvs_measure = {
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_LANES
 
-/* ---- lanes: a group of blocks together, one in each lane ---- */
+/* ---- lanes: a group of blocks at a time, one in each lane ---- */
 
 #define vmafgpu__psnr_hvs_add_terms   VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_add_terms)
 #define vmafgpu__psnr_hvs_activity    VMAFGPU__LANES_NAME(vmafgpu__psnr_hvs_activity)
@@ -20236,8 +20251,8 @@ static void vmafgpu__psnr_hvs_row(const vmafgpu__psnr_hvs_job *job) {
 }
 
 /* Adds to `added` the amount by which a term increases a sum in the range [floor, 2 * floor), where `floor` is a power
- * of two. `off` becomes the largest difference between a term and this amount so far. If `off` is half a unit in the
- * last place, the amount depends on the sum. Processes one term in each lane. */
+ * of two. `off` is the largest difference so far between a term and its amount. If `off` is half a unit in the last
+ * place, the amount depends on the sum. Processes one term in each lane. */
 VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT term, float floor,
                                                  float *VMAFGPU__RESTRICT added, float *VMAFGPU__RESTRICT off) {
     for (int l = 0; l < VMAFGPU__PSNR_HVS_LANES; l++) {
@@ -20247,11 +20262,11 @@ VMAFGPU__INLINE void vmafgpu__psnr_hvs_add_terms(const float *VMAFGPU__RESTRICT 
     }
 }
 
-/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. But while the sum stays between
- * two consecutive powers of two, each term adds a whole number of units in the last place. This number does not depend
- * on the sum, unless the term is halfway between two such numbers. So these increments are computed for all blocks of a
- * group together. If a block has a halfway term, or if the sum crosses a power of two, the terms of the block are added
- * one by one. */
+/* Adds the terms of a row of blocks to `sum`. The order of additions must not change. While the sum stays between two
+ * consecutive powers of two, however, each term adds a whole number of units in the last place. This number does not
+ * depend on the sum unless the term is halfway between two multiples of the unit. So the increments are computed for
+ * all blocks of a group together. If a block has a halfway term, or if the sum crosses a power of two, the terms of the
+ * block are added one by one. */
 static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum) {
     enum { N = VMAFGPU__PSNR_HVS_LANES };
     for (int block = 0; block < job->blocks;) {
@@ -20289,7 +20304,7 @@ static const vmafgpu__psnr_hvs_functions vmafgpu__psnr_hvs_lanes = { vmafgpu__ps
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per plane, then the sums of all their terms ---- */
+/* ---- on a GPU: one launch per plane, then the sums of the terms of all planes ---- */
 
 enum { VMAFGPU__GHVS_CHECK, VMAFGPU__GHVS_TERMS, VMAFGPU__GHVS_SUMS };
 
@@ -20491,9 +20506,9 @@ enum {
 
 typedef struct vmafgpu__float_adm_launch {
     vmafgpu__batch batch;
-    unsigned char *scratch; /* scratch of the first pair */
+    unsigned char *scratch; /* scratch memory of the first pair */
     uint64_t scratch_size;
-    uint64_t input[2];          /* offsets of planes of floats in the scratch; used if `bytes` is 4 */
+    uint64_t input[2];          /* offsets of planes of floats in the scratch memory; used if `bytes` is 4 */
     uint64_t low[2];            /* offsets of the input of the next scale */
     uint64_t terms, terms_size; /* nine planes: three bands each of denominator, numerator and impairment */
     int32_t bytes;              /* bytes per sample of the frame; 4 if the input is planes of floats */
@@ -20638,8 +20653,8 @@ static uint32_t vmafgpu__float_adm_estimate(uint32_t bits) {
 }
 #endif
 
-/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits, and
- * scale with the exponent. */
+/* Whether a table can represent the estimates of this processor: they must depend only on the twelve leading bits of
+ * the fraction, and scale with the exponent. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_is_known(void) {
     int is_known = 1;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -20666,8 +20681,8 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
     return (uint16_t)(wanted == VMAFGPU_RECIPROCAL_AMD ? vmafgpu__reciprocal_amd(i) : vmafgpu__reciprocal_intel(i));
 }
 
-/* Unless `out` is NULL, writes the table of the reciprocals that `wanted` selects to `out`. Returns 0 if there is no
- * such table; the caller must then divide. */
+/* If `out` is not NULL, stores in it the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
+ * table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
     int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
@@ -20691,26 +20706,26 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-/* The detail of the distorted picture consists of two parts: the reference detail that is left in it (LOST, since it
- * measures the loss), and the rest (ADDED). */
+/* The detail of the distorted picture consists of two parts: the reference detail that has survived (LOST, since this
+ * part measures the loss), and the rest (ADDED). */
 enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
-/* A row of each band (h, v, d). `original` contains magnitudes of the reference, `size` magnitudes of both parts of the
- * distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each part masks its
- * neighbours. */
+/* One row of each band (h, v, d). `original` contains magnitudes of the reference, and `size` contains magnitudes of
+ * both parts of the distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each
+ * part masks its neighbours. */
 typedef struct vmafgpu__float_adm_row {
     float *original[VMAFGPU__BANDS];
     float *size[2][VMAFGPU__BANDS];
     float *side[2][VMAFGPU__BANDS];
 } vmafgpu__float_adm_row;
 
-/* Memory of a thread. A row stores its even columns first; the odd columns begin `odd` floats later. */
+/* Per-thread memory. A row stores its even columns first; the odd columns begin `odd` floats later. */
 typedef struct vmafgpu__float_adm_lines {
     float *in[2][4];   /* the latest four rows of the reference and the distorted picture */
     float *low, *high; /* a vertically filtered row */
     float *band[2][VMAFGPU__BANDS];
     vmafgpu__float_adm_row row[3];  /* the latest three rows */
-    float *term[3][VMAFGPU__BANDS]; /* terms of the denominator and the two numerators */
+    float *term[3][VMAFGPU__BANDS]; /* terms of the denominator, the numerator and the impairment */
 } vmafgpu__float_adm_lines;
 
 typedef struct vmafgpu__float_adm_task {
@@ -20902,8 +20917,8 @@ static float vmafgpu__float_adm_power(float x, float p) {
     return vmafgpu__powf(x, p, vmafgpu__powf_logs, vmafgpu__powf_roots);
 }
 
-/* Computes the denominator or a numerator from the sums of the bands over `pixels` pixels. Each band contributes the
- * p-th root of its sum plus the p-th root of the noise. */
+/* Computes the denominator, the numerator or the impairment from the sums of the bands over `pixels` pixels. Each band
+ * contributes the p-th root of its sum plus the p-th root of the noise. */
 static float vmafgpu__float_adm_pool(const float *sums, int pixels, double p, double noise_weight) {
     const float root = (float)(1.0 / p), area = (float)((double)pixels * noise_weight);
     const float noise = vmafgpu__float_adm_power(area, root);
@@ -21153,8 +21168,8 @@ static void vmafgpu__float_adm_reciprocals(const vmafgpu__float_adm_state *state
     memcpy(y, bits, sizeof bits);
 }
 
-/* Restores the detail of one band: sets r to the part of the original detail o that is left in t. The gain limit is
- * applied later. */
+/* Restores the detail of one band: sets r to the part of the original detail o that has survived in t. The gain limit
+ * is applied later. */
 static inline void vmafgpu__float_adm_restore(const vmafgpu__float_adm_state *state, const float *VMAFGPU__RESTRICT o,
                                               const float *VMAFGPU__RESTRICT t, float *VMAFGPU__RESTRICT r) {
     float x[VMAFGPU__LANES], y[VMAFGPU__LANES];
@@ -21226,8 +21241,8 @@ static void vmafgpu__float_adm_decouple(const vmafgpu__float_adm_task *t, const 
     }
 }
 
-/* Computes x^p in the same steps as vmafgpu__powf(), where they are explained. Subnormal numbers are first multiplied
- * by 2^23. */
+/* Computes x^p by the same steps as vmafgpu__powf(), which explains them. Subnormal numbers are first multiplied by
+ * 2^23. */
 static void vmafgpu__float_adm_powers(float p, float *VMAFGPU__RESTRICT x) {
     const double shift = 211106232532992.0, exponent = (double)p,
                  infinity = VMAFGPU__DOUBLE_OF((uint64_t)0x7ff0000000000000u);
@@ -21374,7 +21389,7 @@ VMAFGPU__COLD
 
 enum { VMAFGPU__FLOAT_ADM_CUBES, VMAFGPU__FLOAT_ADM_POWERS, VMAFGPU__FLOAT_ADM_CHAINS };
 
-/* Layout of the scratch of a pair in device memory. */
+/* Layout of the scratch memory of a pair on the device. */
 typedef struct vmafgpu__float_adm_places {
     uint64_t size;
     /* `terms` consists of nine planes of terms_size bytes, `sums` of nine lists of sums_size bytes. */
@@ -21575,8 +21590,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's ciede.c: converts each pixel of both pictures to L*a*b*, computes the colour differences, and
  * takes the logarithm of their mean. Expressions are evaluated in double precision, but variables are rounded to float.
- * So the last bit of a double rarely changes the result. powf() returns a float, so any difference of powf() would
- * change the result.
+ * So the last bit of a double rarely changes the result. powf() returns a float, however, so a powf() with different
+ * roundings would change the result.
  *
  * The chroma sample of a pixel is chosen as in libvmaf. With 4:2:0, it is the nearest sample. With 4:2:2, pixel (x, y)
  * uses sample x of row y / 2, even if x is beyond the end of the row. In libvmaf, rows are padded with zeros to a
@@ -21600,7 +21615,7 @@ static const vmafgpu__column vmafgpu__ciede_columns[] = {
  *
  * exp, pow, sin, cos and atan2 are approximated with relative errors below 2^-44. As in the formula, results are
  * rounded to float. If a relative error of 2^-42 could change the float, the pixel is uncertain and is recomputed with
- * >>functions. All instruction sets and GPUs share this code. */
+ * the functions in >>functions. All instruction sets and GPUs share this code. */
 
 #define VMAFGPU__CIEDE_PI 3.14159265358979323846
 
@@ -21614,14 +21629,14 @@ typedef struct vmafgpu__ciede_scale {
 #pragma GCC optimize("no-trapping-math") /* allows vectorised conditionals; values do not change */
 #endif
 
-/* Rounds x to float. Increases *uncertainty if the float depends on the last bits of x. */
+/* Rounds x to float. Increases *uncertainty if a relative error of 2^-42 in x could change the float. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise(double x, float *uncertainty) {
     const float low = (float)(x * (1 - 1. / 4398046511104)), high = (float)(x * (1 + 1. / 4398046511104));
     *uncertainty += VMAFGPU__MAGNITUDE(high - low);
     return (float)x;
 }
 
-/* Does the same if x is a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
+/* Like vmafgpu__ciede_finalise(), but x is a sum. Its terms may cancel, so its absolute error may be up to 2^-46. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_finalise_sum(double x, float *uncertainty) {
     const double part = x * (1. / 4398046511104), off = part > 1. / 70368744177664 ? part : 1. / 70368744177664;
     *uncertainty += VMAFGPU__MAGNITUDE((float)(x + off) - (float)(x - off));
@@ -21708,8 +21723,9 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_corrected(float a, double root, float *unc
     return vmafgpu__ciede_finalise((double)a + (double)(a / 2) * g, uncertainty);
 }
 
-/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() returns the tangent of an angle below
- * pi/8, ciede_arc() the angle in the first octant, and ciede_angle() the hue angle. */
+/* The next functions compute a hue angle in the range 0 to 2 pi. ciede_tangent() reduces the angle to the range -pi/8
+ * to pi/8 and returns its tangent, ciede_arc() returns the angle in the first octant, and ciede_angle() returns the hue
+ * angle. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_tangent(float b, float a, float *from) {
     const float y = VMAFGPU__MAGNITUDE(b), x = VMAFGPU__MAGNITUDE(a), low = y < x ? y : x, high = y < x ? x : y;
     const float middle = low > .4142f * high ? 1.f : 0.f;
@@ -21864,7 +21880,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     return (float)(y7 * (1 + 1. / 2147483648));
 }
 
-/* Returns the squared colour difference. `root` is the square root of the ratio of 7th powers. */
+/* Returns the squared colour difference. `root` is the square root of k^7 / (k^7 + 25^7), where k is the mean of the
+ * corrected chromas. */
 VMAFGPU__STEP_FN double vmafgpu__ciede_total(float lq, float cq, float hq, float bell, double root,
                                              float *uncertainty) {
     const float angle = (float)((double)bell * (VMAFGPU__CIEDE_PI / 180.0));
@@ -21896,7 +21913,7 @@ enum {
 };
 
 typedef struct vmafgpu__ciede_launch {
-    unsigned char *scratch; /* scratch of the first pair: contains its differences */
+    unsigned char *scratch; /* scratch memory of the first pair: contains its differences */
     uint64_t scratch_size;
     double *words; /* words of the first pair */
     int32_t word_stride;
@@ -21904,8 +21921,8 @@ typedef struct vmafgpu__ciede_launch {
     int32_t width, height, bytes; /* size of luma; bytes per sample */
     int32_t chroma_width, chroma_height;
     int32_t chroma_stride;                     /* samples from one row to the next in libvmaf */
-    int32_t column_shift, row_shift, last_row; /* shifts from a pixel to its chroma sample; last chroma row */
-    int32_t chroma_bytes, step, shift;         /* bytes per sample; bytes from one sample to the next */
+    int32_t column_shift, row_shift, last_row; /* shifts that map a pixel to its chroma sample; last chroma row */
+    int32_t chroma_bytes, step, shift;         /* bytes per sample; bytes from one sample to the next; right shift */
     int32_t pitch;                             /* pitch of the terms, in floats */
     vmafgpu__ciede_scale scale;
     vmafgpu__gpu_pair pair[VMAFGPU__MAX_BATCH];
@@ -22032,7 +22049,7 @@ typedef struct vmafgpu__ciede_task {
     double sum;
 } vmafgpu__ciede_task;
 
-/* Memory of a thread. vmafgpu__ciede_layout() returns its size. */
+/* Per-thread memory. vmafgpu__ciede_layout() returns its size. */
 typedef struct vmafgpu__ciede_memory {
     uint16_t *line, *sample[2][3];
     float *difference;
@@ -22170,7 +22187,7 @@ static const vmafgpu__measure vmafgpu__ciede_measure = {
 #define vmafgpu__ciede_sqrt        VMAFGPU__LANES_NAME(vmafgpu__ciede_sqrt)
 #define vmafgpu__ciede_straighten  VMAFGPU__LANES_NAME(vmafgpu__ciede_straighten)
 #define vmafgpu__ciede_weights     VMAFGPU__LANES_NAME(vmafgpu__ciede_weights)
-/* ---- lanes: a chunk of pixels together, one in each lane ----
+/* ---- lanes: a chunk of pixels at a time, one in each lane ----
  *
  * This code uses the steps above, so its floats equal those of vmafgpu__ciede_lab() and vmafgpu__ciede_difference(). */
 #define VMAFGPU__CIEDE_LANES 64 /* enough to overlap long chains of dependent operations */
@@ -22323,8 +22340,8 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
     }
 }
 
-/* Computes powf(x, 7). powf() rounds correctly unless the relative distance of x^7 from the midpoint of two floats is
- * less than 2^-31: all powers that it rounds incorrectly are less than 0.003 units in the last place away from a
+/* Computes powf(x, 7). powf() rounds correctly unless the relative distance between x^7 and the midpoint of two floats
+ * is less than 2^-31, since all powers that it rounds incorrectly are within 0.003 units in the last place of a
  * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
@@ -22559,7 +22576,7 @@ static void vmafgpu__gpu_ciede_finalise(const vmafgpu *v, const vmafgpu__extract
     out->real = words[VMAFGPU__CIEDE_SUM].real;
 }
 
-/* Recomputes an entry of the list with the functions of the formula. Returns whether its difference has changed. */
+/* Recomputes an entry of the list with the functions for a single pixel. Returns whether its difference has changed. */
 static int vmafgpu__gpu_ciede_look(const vmafgpu__maths *maths, const vmafgpu__ciede_scale *scale,
                                    vmafgpu__value *entry) {
     const uint64_t first = entry[0].whole, second = entry[1].whole;
@@ -22654,7 +22671,8 @@ VMAFGPU__COLD_END
  * >>float ansnr                                  SNR of smoothed pictures
  * ================================================================================================
  * Based on libvmaf's ansnr.c. The reference is smoothed with a 3x3 filter, and the distorted picture with a 5x5 filter.
- * The products of each row of taps are summed separately. The sums for the reference are exact.
+ * The products of each row of taps are summed separately. The sums for the reference are exact, so their order does not
+ * matter.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -22724,7 +22742,7 @@ static void vmafgpu__float_ansnr_terms_scalar(const float *const *reference, con
 static const vmafgpu__float_ansnr_functions vmafgpu__float_ansnr_level_scalar = { vmafgpu__float_ansnr_along_scalar,
                                                                                   vmafgpu__float_ansnr_terms_scalar };
 
-/* Memory of a thread: horizontally filtered rows, which are indexed by row modulo ANSNR_RING. */
+/* Per-thread memory: horizontally filtered rows, indexed by row modulo ANSNR_RING. */
 typedef struct vmafgpu__float_ansnr_strip {
     float *line, *reference[VMAFGPU__FLOAT_ANSNR_RING], *distorted[VMAFGPU__FLOAT_ANSNR_RING][3];
     float *terms[2 * VMAFGPU__FLOAT_ROWS];
@@ -22914,7 +22932,7 @@ static const char *vmafgpu__gpu_float_ansnr_kernel(const vmafgpu__launch_context
                                                 : vmafgpu__chain_kernel(kernel - VMAFGPU__FLOAT_ANSNR_CHAINS);
 }
 
-/* Lays out the scratch of a pair: terms of signal and noise, and their row sums. Returns its size. */
+/* Lays out the scratch memory of a pair: terms of signal and noise, and their row sums. Returns its size. */
 static uint64_t vmafgpu__float_ansnr_place(const vmafgpu_config *c, uint64_t *terms, uint64_t *sums) {
     uint64_t size = 0;
     for (int i = 0; i < 2; i++) {
@@ -23016,9 +23034,9 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>float motion                                 motion in float
  * ================================================================================================
- * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred references of the current and
- * the previous frame, in float. The samples of the previous reference are stored and blurred again: they need less
- * memory than blurred floats, and blurring is fast.
+ * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred current and the blurred previous
+ * reference frame, in float. The samples of the previous reference are stored and blurred again: they need less memory
+ * than blurred floats, and blurring is fast.
  * Parts: shared with kernels, on the CPU, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -23083,7 +23101,7 @@ static int vmafgpu__float_motion_has_column(const vmafgpu *v, const vmafgpu__ext
                                        : vmafgpu__float_motion_is_zero(e) == (column == 1));
 }
 
-/* Returns the blur filter. Sets *reach to the number of taps on either side of the centre. */
+/* Returns the blur filter. Sets *reach to the number of taps on each side of the centre. */
 static const float *vmafgpu__float_motion_taps(const vmafgpu__extractor *e, int *reach) {
     static const float three[] = { 0.166378498f, 0.667243004f, 0.166378498f };
     static const float five[] = { 0.054488685f, 0.244201342f, 0.402619947f, 0.244201342f, 0.054488685f };
@@ -23127,8 +23145,8 @@ static vmafgpu_result vmafgpu__float_motion_plan(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- memory ---- */
 
-/* Samples of two frames, indexed by position modulo 2. If the newer frame is refused, the older one is still available.
- * The state exists from open to close. */
+/* Samples of two frames, indexed by position modulo 2. If the newer frame is rejected, the older one is still
+ * available. The state exists from open to close. */
 typedef struct vmafgpu__float_motion_state {
     uint8_t *kept[2][3];
     size_t pitch;
@@ -23136,7 +23154,7 @@ typedef struct vmafgpu__float_motion_state {
     vmafgpu__speed_source *columns; /* source columns at scale 1 */
 } vmafgpu__float_motion_state;
 
-/* Memory of a thread. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` contains the
+/* Per-thread memory. `ring` contains rows of the two frames as floats, indexed by row modulo RING. `held` contains the
  * number of the row at each of these indices. */
 typedef struct vmafgpu__float_motion_strip {
     float *ring[2][VMAFGPU__FLOAT_MOTION_RING];
@@ -23247,7 +23265,7 @@ static const float *vmafgpu__float_motion_row(const vmafgpu__float_motion_task *
     return strip->ring[which][slot];
 }
 
-/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS rows. `lines` is scratch for FLOAT_ROWS lines. */
+/* Blurs rows y..y + count - 1 of a frame, at most FLOAT_ROWS rows. `lines` is scratch memory for FLOAT_ROWS lines. */
 static void vmafgpu__float_motion_blur(const vmafgpu__float_motion_task *t, vmafgpu__float_motion_strip *strip,
                                        int which, int y, int count, float *const *lines, float *const *out) {
     const vmafgpu__floats_functions *f = t->pair->functions->floats;
@@ -23445,8 +23463,8 @@ static const char *vmafgpu__gpu_float_motion_kernel(const vmafgpu__launch_contex
     return is_used ? names[kernel] : NULL;
 }
 
-/* Layout of the scratch of a pair. `picture` contains the offsets of a chroma plane of the previous and of the current
- * frame. The other arrays are indexed by plane, then by scale. */
+/* Layout of the scratch memory of a pair. `picture` contains the offsets of one chroma plane of the previous frame and
+ * of the current frame. The other arrays are indexed by plane, then by scale. */
 typedef struct vmafgpu__float_motion_places {
     uint64_t size;
     uint64_t picture[2], terms[3][2], sums[3][2];
@@ -23497,8 +23515,8 @@ static size_t vmafgpu__gpu_float_motion_tables(const vmafgpu__launch_context *co
     return sizeof(uint64_t) * vmafgpu__float_motion_tables(context->config, (uint64_t *)(void *)out, &halved);
 }
 
-/* Converts a chroma plane of the previous and of the current frame to floats. This also validates the chroma samples of
- * all references. */
+/* Converts one chroma plane of the previous frame and of the current frame to floats. This also validates the chroma
+ * samples of all references. */
 static void vmafgpu__float_motion_enqueue_chroma(const vmafgpu__work *work, const vmafgpu__float_motion_places *layout,
                                                  int plane) {
     vmafgpu__float_planes_launch launch;
@@ -23532,7 +23550,8 @@ static void vmafgpu__float_motion_fill(const vmafgpu__work *work, const vmafgpu_
     launch->rows =
         launch->columns + vmafgpu__source_table_size(VMAFGPU__SPEED_BILINEAR, vmafgpu__float_motion_half(c->width));
     memcpy(launch->input, layout->picture, sizeof launch->input);
-    /* Shorter filters are padded with zeros, which do not change any sum. If there is no filter, the only tap is 1. */
+    /* Shorter filters are padded with zeros, which do not change any sum. If there is no filter, the only nonzero tap
+     * is 1. */
     taps[VMAFGPU__BLUR_MOTION_REACH] = 1;
     if (reach)
         memcpy(taps + VMAFGPU__BLUR_MOTION_REACH - reach, given, (size_t)(2 * reach + 1) * sizeof *taps);
@@ -23689,8 +23708,8 @@ VMAFGPU__TABLE float vmafgpu__float_log_factors[8] = {
     -0.353800560300520f, 0.480131410397451f, -0.721314327952201f, 1.442694803896991f,
 };
 
-/* Returns the base 2 logarithm, computed as in libvmaf on x86. Infinity and NaN are processed like any other bit
- * pattern. */
+/* Returns the base 2 logarithm, computed as in libvmaf on x86. Infinity is processed like any other bit pattern, and
+ * every NaN like 0x7fc00000. */
 VMAFGPU__FN float vmafgpu__float_log2(float x) {
     const uint32_t given = VMAFGPU__FLOAT_BITS_OF(x), bits = x == x ? given : 0x7fc00000;
     const float exponent = (float)((int)(bits >> 23 & 255) - 127);
@@ -23789,7 +23808,7 @@ typedef struct vmafgpu__float_vif_functions {
 
 /* ---- meaning of the options ---- */
 
-/* State from open to close. `columns` contains the source columns of the prescale. */
+/* State that exists from open to close. `columns` contains the source columns of the prescale. */
 typedef struct vmafgpu__float_vif_state {
     int w[VMAFGPU__SCALES], h[VMAFGPU__SCALES], reach[VMAFGPU__SCALES];
     float taps[VMAFGPU__SCALES][2 * VMAFGPU__FLOAT_REACH + 1];
@@ -23902,7 +23921,7 @@ static vmafgpu_result vmafgpu__float_vif_prepare(vmafgpu *v, vmafgpu__extractor 
 
 enum { VMAFGPU__FLOAT_VIF_RING = VMAFGPU__FLOAT_ROWS + 2 * VMAFGPU__FLOAT_REACH };
 
-/* Memory of a thread. */
+/* Per-thread memory. */
 typedef struct vmafgpu__float_vif_strip {
     float *ring[2];                                             /* rows of scale 0, indexed by row modulo `ring_rows` */
     float *source[VMAFGPU__SPEED_RESAMPLE];                     /* rows of the frame, for the prescale */
@@ -23923,7 +23942,7 @@ typedef struct vmafgpu__float_vif_task {
 } vmafgpu__float_vif_task;
 
 static size_t vmafgpu__float_vif_pitch(const vmafgpu__float_vif_task *t, int scale) {
-    return vmafgpu__padded(t->s->w[scale]) + 16; /* powers of two would cause cache conflicts between rows */
+    return vmafgpu__padded(t->s->w[scale]) + 16; /* a power of two would cause cache conflicts between rows */
 }
 
 static vmafgpu__float_vif_task *vmafgpu__float_vif_layout(const vmafgpu *v, const vmafgpu__float_vif_state *s,
@@ -24182,7 +24201,7 @@ static void vmafgpu__float_vif_down(const float *const *r, const float *const *d
     }
 }
 
-/* Returns 1 + a / (b + c), computed in double precision. */
+/* Returns 1 + a / (b + c), computed in double precision and rounded to float. The lanes of c are doubles. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__float_ratio(vmafgpu__v a, vmafgpu__v b, vmafgpu__v c) {
     const vmafgpu__v one = vmafgpu__v_set_f64(1);
     const vmafgpu__v low =
@@ -24310,8 +24329,8 @@ enum {
     VMAFGPU__FLOAT_VIF_CHAINS
 };
 
-/* Layout of the scratch of a pair. `picture` contains offsets for scales 1 to 3, and for scale 0 after a prescale.
- * `terms` and `sums` contain offsets for numerator and denominator. */
+/* Layout of the scratch memory of a pair. `picture` contains offsets for scales 1 to 3 and, if there is a prescale, for
+ * scale 0. `terms` and `sums` contain offsets for numerator and denominator. */
 typedef struct vmafgpu__float_vif_places {
     uint64_t size;
     uint64_t picture[VMAFGPU__SCALES][2], terms[VMAFGPU__SCALES][2], sums[VMAFGPU__SCALES][2];
@@ -24472,8 +24491,7 @@ static void vmafgpu__gpu_float_vif_finalise(const vmafgpu *v, const vmafgpu__ext
         out[i].real = i < first ? (double)-i : words[i - first].real;
 }
 
-/* Tall pictures are not supported: each row of the prescaled picture is a row of the grid, which has at most 65535
- * rows. */
+/* Tall prescaled pictures are not supported: each of their rows is a row of the grid, which has at most 65535 rows. */
 static const char *vmafgpu__gpu_float_vif_lacks(const vmafgpu *v, const vmafgpu__extractor *e) {
     vmafgpu__float_vif_state x;
     vmafgpu__float_vif_resolve(v, e, &x);

@@ -66,7 +66,7 @@ static inline film film_make_colour(const char *what, int width, int height, int
 }
 
 /* Fills luma with noise that differs between the two frames of a pair. Kind 0 has samples from the full range, kind 1
- * only the lowest and the highest sample. */
+ * only the lowest and the highest value. */
 static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     const uint32_t top = (1u << f->clip.depth) - 1;
     const size_t count = 2 * (size_t)f->clip.frames * f->plane_bytes / (size_t)f->bytes_per_sample;
@@ -245,7 +245,7 @@ static inline void check_row(const double *got, const double *expected, int colu
         CHECK_BITS(got[i], expected[i]);
 }
 
-/* Checks that `got` equals the rows of `expected` from `first` on. */
+/* Checks that `got` equals the rows of `expected` that begin with row `first`. */
 static inline void check_rows(const scores *got, const scores *expected, int first) {
     if (CHECK(got->values && expected->values) && CHECK_INT(got->columns, expected->columns) &&
         CHECK(first + got->rows <= expected->rows)) {

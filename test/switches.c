@@ -2,7 +2,7 @@
  * with the exact values or the error message. test_switches.sh compares the lines of builds with and without some
  * features.
  *
- *     switches cpu | gpu      VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS: the simulated GPU */
+ *     switches cpu | gpu      gpu: the simulated GPU that VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS select */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -137,8 +137,8 @@ static void test_align_look(void) {
 }
 
 int main(void) {
-    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The other clips hardly move, fade, or
-     * contain noise that averages out; for these, a wrong result must be marked as unsure. */
+    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The other clips have hardly any
+     * motion, a fade, or noise that averages out; for these, a wrong result must be marked as unsure. */
     static const char *const contents[] = { "texture+same",  "texture+mix",     "texture+coarse", "texture+blur",
                                             "texture+grain", "texture+stretch", "ramp+grain",     "noise+blur",
                                             "grey+mix",      "grey+blur",       "blocks+mix",     "bands+mix",

@@ -64,7 +64,7 @@ static void test_fixed_streams(void) {
     unsigned char wrong[sizeof hellos];
     for (size_t size = 0; size <= 23; size++)
         CHECK(unpacks(hellos, sizeof hellos, text, size));
-    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream is shorter than that */
+    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream contains only 23 bytes */
     CHECK(unpacks(nothing, sizeof nothing, text, 0));
     CHECK(!unpacks(nothing, sizeof nothing, text, 1));
     for (size_t size = 0; size < sizeof hellos - 8; size++) /* the last 8 bytes are not needed */

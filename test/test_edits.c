@@ -1,6 +1,6 @@
 /* Tests edits, which replace the samples in a rectangle of the distorted frame. The scores of random edits must equal
  * those of the whole edited frame, bit for bit. After commits, a context must behave like a new one that begins with
- * the edited frame. Also tests that the blocks of a map add up, that the gradient predicts small edits, and errors. */
+ * the edited frame. Also tests errors, that the blocks of a map add up, and that the gradient predicts small edits. */
 #include <math.h>
 #include "scoring.h"
 
@@ -197,7 +197,8 @@ static void check_score(const vmafgpu_edit_score *got, const double *values, con
     CHECK_INT(got->result, VMAFGPU_OK);
     CHECK_BITS(got->score, expected->score);
     check_row(values, expected->values, columns);
-    /* The score is rounded to float in many places; `change` is not. `change` is NaN if sums of cubes have wrapped. */
+    /* The score is rounded to float in many places; `change` is not. `change` is NaN if sums of cubes have wrapped
+     * around. */
     const double change = expected->score - base;
     CHECK(change != change || fabs(got->change - change) < 2e-4);
 }
@@ -527,7 +528,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
                 unit *= 2;
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
-            for (int b = 0; b < 3; b++) { /* edits round each row, both before and after the change */
+            for (int b = 0; b < 3; b++) { /* an edit rounds each row of the old sum and of the new one */
                 CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
                 CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
             }
@@ -572,7 +573,7 @@ static void test_wrapping_maps(void) {
 
 /* ---- motion ---- */
 
-/* A pair with a previous and a following reference has the same columns as in a clip. */
+/* A pair with a previous and a following reference has the same values as in a clip. */
 static void test_following(void) {
     static const char *const options[] = { NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
                                            "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1" };
@@ -614,7 +615,7 @@ static void test_following(void) {
     film_free(&f);
 }
 
-/* Without a model, the sums of edits are those of the first vif and the first adm feature. */
+/* Without a model, the sums of edits come from the first vif feature and the first adm feature. */
 static void test_sums_of_first(void) {
     film f = film_make("texture+blur", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);

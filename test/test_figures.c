@@ -1,5 +1,6 @@
 /* Compares the names, the order and all values of columns with figures.txt and figures_v1.txt (libvmaf's values) and
- * figures_own.txt (vmafgpu's values, for sizes with undefined values in libvmaf). All doubles must have the same bits.
+ * figures_own.txt (vmafgpu's values, for sizes at which libvmaf's values are undefined). All doubles must have the same
+ * bits.
  *
  *     test_figures                  compares
  *     test_figures print < CASES    prints vmafgpu's values for cases in the same format

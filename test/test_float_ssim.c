@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { SUMS = 4, SCALES = 5 }; /* all, l, c, s */
+enum { SUMS = 4, SCALES = 5 }; /* the four sums are: all, l, c, s */
 
 typedef struct grid {
     int w, h;
@@ -339,7 +339,7 @@ static void test_rounded_sums(void) {
 /* Means that are reported as certain must equal the means of terms that are added in order. */
 static void test_order(void) {
     static const vmafgpu_feature_config feature = { "float_ms_ssim", NULL };
-    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* sets of sums: all; c, s; l, c, s; all four */
+    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* bit masks: {all}, {c, s}, {l, c, s}, {all, l, c, s} */
     film f = film_make("texture+mix", 333, 217, 8, 1, 3);
     vmafgpu_config config;
     vmafgpu_frame frames[2];
@@ -386,8 +386,7 @@ static void test_order(void) {
     film_free(&f);
 }
 
-/* vmafgpu__ssim_mean() returns 1 if, because of the error of the sum, it is uncertain to which float the mean is
- * rounded. */
+/* vmafgpu__ssim_mean() returns 1 if the error of the sum makes it uncertain which float the mean is rounded to. */
 static void test_uncertain(void) {
     double mean;
     snprintf(test_where, sizeof test_where, "uncertain");

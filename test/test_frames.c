@@ -296,7 +296,7 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
         pthread_join(threads[i], NULL);
 }
 
-/* Invalid versions of config.parallel_for: one skips a task, the others run a task twice or more often. */
+/* Invalid versions of config.parallel_for: one skips a task, the others run a task more than once. */
 static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i + 1 < count; i++)
@@ -340,7 +340,7 @@ static void test_bad_parallel_for(void) {
     film_free(&f);
 }
 
-/* Calls task() with indices outside the range, some of them before the valid ones. */
+/* Also calls task() with indices outside the range, some of them before the valid ones. */
 static void beyond_count(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     task(arg, INT_MAX);
     task(arg, INT_MIN);
@@ -562,10 +562,10 @@ static void test_one_buffer(void) {
 
 /* ---- only samples are read ---- */
 
-/* Rows of bytes, each in separate pages. The pages between the rows are inaccessible. */
+/* Rows of bytes, each in pages of its own. The pages between the rows are inaccessible. */
 typedef struct fence {
     unsigned char *memory;
-    size_t size, step, row, slack; /* step: distance between rows; slack: from the start of the pages to the row */
+    size_t size, step, row, slack; /* step: distance between rows; slack: from the start of a row's pages to the row */
 } fence;
 
 static size_t page_size(void) {

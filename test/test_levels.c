@@ -137,7 +137,8 @@ static void test_clips(void) {
 
 enum { MANY = 5 };
 
-/* Compares vmafgpu_push_many() on `count` contexts, which computes three at a time, with separate contexts. */
+/* Compares vmafgpu_push_many() on `count` contexts with pushes to separate contexts. vmafgpu_push_many() computes three
+ * contexts at a time. */
 static void check_many(const char *what, int width, int height, int depth, unsigned mask, int threads, int count) {
     film films[MANY];
     vmafgpu *contexts[MANY];
@@ -260,7 +261,7 @@ static void test_many(void) {
 
 /* ---- intermediate results: sums, images, low-pass bands ---- */
 
-/* Pushes one pair. Before that, fills the images of the later VIF scales with a pattern. */
+/* Fills the images of the later VIF scales with a pattern, then pushes one pair. */
 static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *reference,
                              const vmafgpu_frame *distorted) {
     vmafgpu *context = open_checked(config);
@@ -722,7 +723,7 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
 
 static void test_bands(const vmafgpu__cpu_functions *level) {
     static const int depths[] = { 8, 10, 12, 16, 9, 14 };
-    /* all sizes from 33 to 65, in which sums of the largest values can wrap around */
+    /* all sizes from 33 to 65; sums of the largest values can wrap around at these sizes */
     for (int w = 33; w <= 65; w++) {
         for (int i = 0; i < 4; i++) {
             check_bands(level, 0, w, 33 + (w * 7 + i * 11) % 33, depths[i], 0, 1);
@@ -1139,7 +1140,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_rows_of(got, expected, 2, w);
 }
 
-/* Compares sums of rows with their formulas. Rows of kind 1 have the largest differences. */
+/* Compares sums of rows with direct formulas. Rows of kind 1 have the largest differences. */
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
     static uint16_t words[2][WIDEST];
@@ -1297,7 +1298,7 @@ static void test_banding(void) {
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
-    /* In this case the sum is rounded, so it must be added in the same order as in libvmaf. */
+    /* In this case the sum is rounded, so its terms must be added in the same order as in libvmaf. */
     check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
     check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");

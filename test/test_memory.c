@@ -6,7 +6,7 @@
 typedef struct ledger {
     long live, total;
     size_t bytes;
-    long fail_at; /* number of allocations before one fails; negative if none fails */
+    long fail_at; /* number of allocations before the one that fails; negative if none fails */
     int fail_all; /* all later allocations fail too */
     long damaged;
 } ledger;
@@ -74,7 +74,8 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-/* Opens a context while the n-th allocation fails, or all from the n-th on; for each n until opening succeeds. */
+/* Opens a context repeatedly while the n-th allocation fails, or all allocations from the n-th on. n increases until
+ * opening succeeds. */
 static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int all = 0; all <= 1; all++) {

@@ -115,7 +115,7 @@ static void test_cube(void) {
     free(out);
 }
 
-/* Compares rows of random colours, converted to chroma that is not subsampled, on all instruction sets. */
+/* Compares rows of random colours, converted to chroma without subsampling, on all instruction sets. */
 static void test_chroma_levels(void) {
     static const vmafgpu__chroma_taps taps = { { 0, 1, 0 }, 1 };
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
@@ -234,7 +234,7 @@ static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
 static void test_halves(void) {
     static const struct {
         vmafgpu_transfer transfer;
-        uint32_t clipped; /* the first half with the largest code */
+        uint32_t clipped; /* the smallest half float with the largest code */
         uint64_t sum;
     } tables[] = { { VMAFGPU_TRANSFER_SRGB, 0x3c00, 0xc4c9e96a99787627u },
                    { VMAFGPU_TRANSFER_BT709, 0x3c00, 0x52ff7d78ce3f0228u },
@@ -317,7 +317,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
                     v = v > 0 ? v < 1 ? v : 1 : 0;
                 }
                 if (pixels == VMAFGPU_PIXELS_RGBA16F) {
-                    /* values from 0 to 1, or any half, including infinity, negative values and NaN */
+                    /* values from 0 to 1, or any half float, including infinity, negative values and NaN */
                     field[k] =
                         rough ? mix(noise + (uint32_t)k) & (noise % 16 ? 0x3fff : 0xffff) : (uint32_t)(0x3c00 * v);
                     p.code[k][y * width + x] = (uint16_t)code_of_half(transfer, field[k]);
@@ -559,7 +559,7 @@ static void check_same(const scores *a, const scores *b) {
         CHECK_BITS(a->values[i], b->values[i]);
 }
 
-/* A clip in RGB, or with one side in YUV, has the same scores as its planes. */
+/* A clip in RGB, or with one side in YUV, has the same scores as the same clip converted to planes. */
 static void test_scores(void) {
     static const struct {
         int reference, distorted, format;

@@ -80,7 +80,7 @@ static void test_reciprocals(void) {
     vmafgpu__give(&v, v.cambi);
 }
 
-/* Checks the limits up to which samples that differ by k codes are visible to CAMBI, at the default threshold. */
+/* Checks the largest samples at which CAMBI considers a difference of k codes visible, at the default threshold. */
 static void test_visibility(void) {
     static const int limits[] = { 178, 305, 432, 559, 686, 813, 1023 };
     static const struct {
@@ -318,7 +318,8 @@ static void test_few_threads(void) {
     film_free(&f);
 }
 
-/* Whether the sign of a coefficient only changes the sign of the weighted result, and the centre does not wrap. */
+/* Whether the sign of a coefficient only changes the sign of the weighted result, and the centre does not wrap
+ * around. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
     const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),
                                 b = vmafgpu__adm_weigh(0, band, factor, -value);

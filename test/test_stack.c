@@ -44,7 +44,7 @@ static void *do_nothing(void *user) {
     return user;
 }
 
-/* Runs `main` on the stack. Returns the number of bytes it used. */
+/* Runs `main` on a thread with this stack. Returns the number of bytes of the stack that were used. */
 static long run_on(painted *p, void *(*main)(void *), void *user) {
     pthread_attr_t attributes;
     pthread_t thread;

@@ -88,7 +88,7 @@ static void test_states(void) {
     }
     vmafgpu_close(context);
 
-    /* vmafgpu_push_following() needs a pair before it. */
+    /* vmafgpu_push_following() fails if no pair was pushed before. */
     snprintf(test_where, sizeof test_where, "following frame first");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_OK);
@@ -279,7 +279,7 @@ static void test_unread_scores(void) {
     film_free(&f);
 }
 
-/* With subsample N, the scores are every N-th score of all frames. */
+/* With subsample N, a context returns every N-th of the scores that it would return without subsampling. */
 static void test_subsample(void) {
     film f = film_make("texture+mix", 48, 40, 8, 11, 3);
     vmafgpu_config config = film_config(&f);
@@ -503,7 +503,8 @@ static void test_models(void) {
     }
     vmafgpu_close(together);
 
-    /* A model by pointer has the same scores as a model by name. Without a model there is no score. */
+    /* A model passed by pointer gives the same scores as the same model selected by name. Without a model there is no
+     * score. */
     {
         vmafgpu_model_config by_pointer;
         vmafgpu_feature_config vif = feature("vif", NULL);

@@ -1,6 +1,6 @@
-/* Tests several threads per frame: the scores must not depend on which thread computes which piece, and when. Also
- * tests two contexts on two threads, which share nothing, and calls to one context from two threads. The test is most
- * useful with the thread sanitizer, which detects reads of incomplete rows. */
+/* Tests several threads per frame: the scores must not depend on which thread computes a piece, nor on when it does so.
+ * Also tests two contexts on two threads, which share nothing, and calls to one context from two threads. The test is
+ * most useful with the thread sanitizer, which detects reads of incomplete rows. */
 #include <pthread.h>
 #include "scoring.h"
 

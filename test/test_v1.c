@@ -6,7 +6,7 @@
 
 static const char *const v1 = "vmaf_v1.0.16_3d0h";
 
-/* A config with a model, and with CAMBI for the reference. */
+/* A config with a model and with CAMBI, which also measures the reference (full_ref). */
 typedef struct setup {
     vmafgpu_config config;
     vmafgpu_model_config model;
@@ -428,7 +428,7 @@ static void test_heatmaps(void) {
     }
 }
 
-/* An invalid eotf is ignored if cambi_eotf overrides it, but it is part of the column name. */
+/* An invalid eotf is ignored if cambi_eotf overrides it, but it still appears in the column name. */
 static void test_eotf(void) {
     static const char *const same[2] = { "cambi_eotf=pq", "eotf=hlg:cambi_eotf=pq" };
     film f = film_make("bands+blur", 240, 224, 10, 1, 2);

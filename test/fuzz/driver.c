@@ -2,7 +2,8 @@
  *
  *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...
  *
- *   -runs    maximum number of mutations; the same seed produces the same mutations
+ *   -runs    maximum number of mutations
+ *   -seed    selects the mutations; default: 1
  *
  * Build the target with sanitizers, because it reports errors by crashing. If FUZZ_KEEP is set, each input is written
  * to fuzz-last-input in the working directory before it runs. */

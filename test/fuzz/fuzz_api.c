@@ -47,7 +47,7 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
-/* Starts the random numbers of a call. They depend only on the run and the call, not on timing. */
+/* Seeds the random numbers of a call. They depend only on the run and the call, not on timing. */
 static void random_begin(uint64_t run, uint64_t call) {
     random_state = mix(options.seed + mix(run + mix(call + 1)));
 }
@@ -216,7 +216,7 @@ static int succeeds(int error) {
     return error == 0;
 }
 
-/* Copies a plane to memory of the driver. Returns 0 on failure. */
+/* Copies a plane to memory from the driver. Returns 0 on failure. */
 static int store_plane(stored *s, int plane, vmafgpu_memory memory, size_t at) {
     stored_plane *p = &s->planes[plane];
     gpu *g = &the_gpu;
@@ -282,7 +282,7 @@ static void overwrite_stored(stored *s) {
     }
 }
 
-/* Makes reads of bytes around the samples a mistake on the simulated GPU. */
+/* Makes the simulated GPU report reads of bytes around the samples. */
 static void fence_plane(const stored *s, const image *what, const format *f, int plane) {
     const stored_plane *p = &s->planes[plane];
     const uint64_t start = p->device ? p->device : (uint64_t)(uintptr_t)p->pinned;
@@ -341,7 +341,7 @@ static int stored_make(stored *s, const image *what, const vmafgpu_config *confi
 
 typedef struct pair {
     image reference, distorted;
-    int is_on_device; /* whether at least one of the frames is */
+    int is_on_device; /* whether at least one of the frames is in device memory */
 } pair;
 
 typedef enum query_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } query_kind;
@@ -417,7 +417,7 @@ typedef struct sequence {
     vmafgpu_feature_config features[3];
     char names[3][16];
     int devices[2];
-    int looks_far; /* motion of a model depends on more than two frames */
+    int looks_far; /* whether motion of a model depends on more than two frames */
     tally memory;
     int uses_gpu, is_lost, is_armed; /* is_lost: a device is lost; is_armed: a fault was requested */
     int avoids_device;               /* no frame is in device memory, so that no pair may be lost */
@@ -497,7 +497,7 @@ static int is_excused(const sequence *s, vmafgpu_result result) {
 static void check_refused(vmafgpu *context, vmafgpu_result got, vmafgpu_result expected, const char *file, int line) {
     const char *message = vmafgpu_last_error(context);
     test_int(got, expected, file, line, "result of a rejected call");
-    test_check(message && strlen(message) > 10, file, line, "it has a message");
+    test_check(message && strlen(message) > 10, file, line, "message of a rejected call");
     total.refused++;
 }
 
@@ -897,7 +897,7 @@ static void check_queries(const track *c, vmafgpu *plain, int may_lack_rows) {
                                           ? vmafgpu_pool_range(plain, q->column, q->method, first, row, &value)
                                           : vmafgpu_value_at(plain, row, q->column, &value);
         if (CHECK_INT(result, VMAFGPU_OK) && !CHECK_BITS(q->value, value)) {
-            printf("  question %d of kind %d, rows %d to %d, column %s, method %d\n", i, (int)q->kind, q->first, q->row,
+            printf("  query %d of kind %d, rows %d to %d, column %s, method %d\n", i, (int)q->kind, q->first, q->row,
                    vmafgpu_column_name(plain, q->column), (int)q->method);
         }
     }
@@ -1114,7 +1114,8 @@ static void call_burst(sequence *s) {
         push_one(s);
 }
 
-/* Pushes a frame with a sample above the bit depth. In host memory, the push fails; on a GPU, the pair may fail. */
+/* Pushes a frame with a sample above the bit depth. If the frame is in host memory, the push may fail; otherwise the
+ * pair may fail. */
 static void call_push_illegal(sequence *s) {
     track *c = main_clip(s);
     const format f = format_of(&s->config);
@@ -1224,7 +1225,8 @@ static void neighbour(sequence *s, int is_tail) {
     }
 }
 
-/* Not used with subsampling: the plain context pushes preceding frames as pairs, so it would score different pairs. */
+/* Pushes a preceding frame. Does nothing with subsampling, because the plain context pushes preceding frames as pairs,
+ * so it would score different pairs. */
 static void call_seed(sequence *s) {
     if (s->config.subsample == 1)
         neighbour(s, 0);
@@ -1982,8 +1984,8 @@ static void check_edit_scores(const edits *e, const vmafgpu_edit_score *got, con
     }
 }
 
-/* If there is no base, or no support for edits, checks the result of a call for edits. Returns whether this is the
- * case. */
+/* Whether a call for edits failed because there is no base. If it is certain that there is none, checks the result of
+ * the call. */
 static int has_no_base(sequence *s, vmafgpu_result result) {
     if (s->base == NO_BASE) {
         if (!is_excused(s, result))
@@ -2514,7 +2516,8 @@ static void end_driver(sequence *s) {
         gpu_end(g);
 }
 
-/* Makes the first device current again, as it was before each call. After a fault, the library may have failed to. */
+/* Makes the first device current again, as it was before each call. After a fault, the library may have failed to
+ * restore it. */
 static void restore_device(const sequence *s) {
     if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));
@@ -2585,7 +2588,7 @@ static void run_sequence(long run) {
 
 /* ---- the program ---- */
 
-/* Prints which sequence a sanitizer or a signal ended. */
+/* Prints the sequence that was running when a sanitizer or a signal ended the program. */
 static void print_sequence(void) {
     if (current) {
         fprintf(stderr, "fuzz_api was ended at [%s]; repeat: --seed %llu --only %ld\n", test_where,

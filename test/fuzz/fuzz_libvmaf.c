@@ -1,5 +1,6 @@
-/* Property: in our library that replaces libvmaf, each call in any sequence returns 0 or a negative errno, and nothing
- * leaks. A call takes ownership of both pictures of a pair or of neither. Reading a value twice returns the same value.
+/* Property: in this project's replacement for libvmaf, any call in any sequence returns 0 or a negative errno, and
+ * nothing leaks. A call takes ownership of both pictures of a pair or of neither. Reading a value twice returns the
+ * same value.
  *
  * The input is a list of calls. The first byte of each is an index into `calls`, and the next bytes are its arguments.
  * After the end of the input, all arguments are 0. */

@@ -72,7 +72,7 @@ static void outcome_free(outcome *o) {
     scores_free(&o->scores);
 }
 
-/* Keeps the message of a failed call. Returns whether the call failed. */
+/* Stores the step and the message of a failed call. Returns whether the call failed. */
 static int failed_at(outcome *o, vmafgpu_result result, const char *step, const vmafgpu *context) {
     if (result != VMAFGPU_OK) {
         o->result = result;

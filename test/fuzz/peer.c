@@ -16,11 +16,11 @@
  *   known      the reports differ; the manual of vmafgpu.h documents that libvmaf reads outside its buffers here
  *   declined   our tool rejects the case, as the manual documents
  *   unsteady   the reports differ, and the libvmaf report depends on uninitialised memory (MALLOC_PERTURB_)
- *   crash      only the tool of libvmaf is ended by a signal
+ *   crash      only the tool of libvmaf is killed by a signal
  *   differ     the reports differ
  *   accepted   libvmaf rejects the case, our tool scores it
  *   rejected   libvmaf scores the case, our tool rejects it, and the manual does not document that
- *   FAILED     our tool is ended by a signal
+ *   FAILED     our tool is killed by a signal
  * The exit status is 0 if no case has one of the last four results. */
 #if !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700
@@ -128,7 +128,7 @@ static int is_declined(const char *message) {
         "frames are too small",
         "chroma planes are too small",
         "for a filter of",
-        "source and encode sizes do not match", /* libvmaf with threads does not report this error of a second cambi */
+        "source and encode sizes do not match", /* with threads, libvmaf does not report this for a second cambi */
     };
     for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
         if (strstr(message, messages[i]))
@@ -183,7 +183,7 @@ static const char *known(const fuzz_case *c, const char *arguments, const char *
     if (c->chroma == 420 && is_odd && columns_with(columns, "ciede2000", NULL, &all) == 1 && all == 1)
         return "ciede, 4:2:0, odd size";
     if (is_misread(c))
-        return "odd y4m: libvmaf's reader takes chroma rows of another length";
+        return "odd y4m: libvmaf's reader assumes a wrong length of chroma rows";
     if (c->depth > 8 && strstr(arguments, "full_ref=true") && strstr(arguments, "src_") &&
         columns_with(columns, "cambi", NULL, &all) == all) {
         return "cambi, full_ref, larger source";

@@ -7,7 +7,7 @@ enum { LARGEST = 256, AT_ONCE = 12 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: 2, in the high bits */
+    int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: words, in the high bits */
     const char *model, *options;
     int max_edit_size, turns, threads;
     const char *frames; /* kinds of memory, see storage.kinds */
@@ -43,7 +43,7 @@ static void pick(vmafgpu_edit *e, const edit_case *c) {
     }
 }
 
-/* Samples for edits, in pageable memory and a copy in device memory. */
+/* Samples for edits, in pageable memory and copied to device memory. */
 typedef struct samples {
     unsigned char *host;
     uint64_t device;
@@ -282,7 +282,7 @@ static void test_refused(gpu *g) {
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
     check_edit(&scores[0], &before);
     CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_OK);
-    /* a push ends the base */
+    /* a push discards the base */
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
     if (g->is_simulated) { /* the device fails */

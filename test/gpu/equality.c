@@ -425,7 +425,7 @@ static film film_from_real(const char *path) {
     return f;
 }
 
-/* The central part of the first frames of a pair of clips in ../shared/clips. Returns 0 if a clip is missing. */
+/* Reads the central part of the first frames of a pair of clips in ../shared/clips. Returns 0 if a clip is missing. */
 static int film_from_files(film *f, const char *reference, const char *distorted, int width, int height, int depth,
                            int frames, size_t frame_samples) {
     const char *const names[2] = { reference, distorted };

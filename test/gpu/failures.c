@@ -7,14 +7,14 @@
 /* SHORT_FRAMES is the length of the clips. vmafgpu_score_pair() scores frame PAIR, with frame PAIR_BEFORE before it. */
 enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
 
-/* How a clip is pushed. Without a single pair, the queue is sometimes full. */
+/* How a clip is pushed. If no single pair is scored, the queue is sometimes full. */
 typedef struct push_plan {
     int batch, queue;
     int pair_at; /* the frame after which a single pair is scored; -1: none */
     int spoils;  /* host frames are overwritten as soon as they are reusable */
 } push_plan;
 
-/* Scores of the CPU for the same calls. */
+/* Scores that the CPU computes for the same calls. */
 typedef struct cpu_scores {
     scores clip;
     double *pair; /* of vmafgpu_score_pair() */
@@ -148,7 +148,7 @@ static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }
 
-/* Repeats the run with one fault, which occurs `stride` occasions later each time, until a run ends before the fault
+/* Repeats the run with one fault, each time `stride` calls or allocations later, until a run ends before the fault
  * occurs. */
 static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const push_plan *way, int stride) {
@@ -185,7 +185,8 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
             t.fail_at = n;
         short_run(g, &r, &config, expected, &t, way);
         is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
-        /* if the device is lost, no context can be made current, so objects in it cannot be released */
+        /* if the device is lost, its context cannot be made current, so the objects in the context cannot be
+         * released */
         for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
             if (!CHECK_INT(g->sim.live(i), baseline[i])) {
                 printf("objects of kind %d; failed function: %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n,
@@ -208,7 +209,7 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     }
 }
 
-/* The device is lost, and then an allocation of the CPU backend fails. Some pairs may have no score, but later pairs
+/* Loses the device, and then makes an allocation of the CPU backend fail. Some pairs may have no score, but later pairs
  * have one. */
 static void check_lost_without_memory(gpu *g) {
     for (long n = 1; n <= 4; n++) {

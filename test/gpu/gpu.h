@@ -164,7 +164,7 @@ typedef struct storage {
     int bytes_per_sample; /* 0: as in the film */
     int shift;            /* left shift of the samples, for layouts with samples in the high bits */
     ptrdiff_t pitch;      /* of luma, in bytes; 0: no padding; negative: bottom-up */
-    int offset;           /* of the first byte from an aligned address, in bytes */
+    int offset;           /* distance of the first byte from an aligned address */
     int interleaved;      /* Cb and Cr interleaved; implied by `shift` */
 } storage;
 
@@ -418,7 +418,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.skip_self_test = g->is_slow; /* slow; the groups self_test and failures enable it */
+    config.gpu.skip_self_test = g->is_slow; /* it takes long; the groups self_test and failures enable it */
     return config;
 }
 
@@ -505,7 +505,7 @@ static inline void check_collected(collector *c, const scores *expected) {
 
 typedef struct tally {
     long live;
-    long fail_at; /* counts down with each allocation; the one that reaches 0 fails; 0: none fails */
+    long fail_at; /* counted down by each allocation; the allocation that reaches 0 fails; 0: none fails */
     int failed;
 } tally;
 

@@ -234,8 +234,8 @@ static void put_number(bytes *b, uint64_t value, size_t size) {
     }
 }
 
-/* Makes a code object: a 64-bit ELF header, and if `names` is not NULL, a table of one section with these names,
- * separated by NUL. The simulated GPU needs no code, only the names of kernels. */
+/* Makes a code object: a 64-bit ELF header and, if `names` is not NULL, a section table with one section, which
+ * contains these names, separated by NUL. The simulated GPU needs no code, only the names of kernels. */
 static bytes code_object(int machine, int target, const char *names, size_t names_size) {
     bytes b;
     const int has_names = names != NULL;
@@ -380,14 +380,14 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
         uint64_t value;
     } cases[] = {
         { "many entries", 24, 1000000 },
-        { "entries without end", 24, UINT64_MAX },
+        { "2^64 - 1 entries", 24, UINT64_MAX },
         { "an entry beyond the end", 32, 4000 },
         { "an entry far beyond the end", 32, UINT64_MAX - 32 },
         { "an entry that is too long", 40, 4000 },
-        { "an entry of all memory", 40, UINT64_MAX },
+        { "an entry as large as the address space", 40, UINT64_MAX },
         { "an id that is too long", 48, 4000 },
-        { "an id of all memory", 48, UINT64_MAX },
-        { "an id that ends where numbers end", 48, UINT64_MAX - 55 },
+        { "an id as large as the address space", 48, UINT64_MAX },
+        { "an id whose end wraps around", 48, UINT64_MAX - 55 },
     };
     const part parts[] = { ENTRY_OF("gfx1100", GFX1100), ENTRY_OF("gfx942", GFX942), HOST_ENTRY };
     const bytes whole = bundle(parts, 3);
@@ -440,12 +440,13 @@ static void check_code_objects(gpu *g) {
         { "63 bytes", shortened(code_object(AMD_GPU, own, NULL, 0), 1), neither },
         { "sections at the end of memory", changed(code_object(AMD_GPU, own, some, sizeof some), 40, UINT64_MAX - 63),
           neither },
-        { "of 32 bits", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)), neither },
-        { "of other targets", bundle(others, 3), no_target },
-        { "for the host", bundle(host, 1), "its targets are none" },
-        { "of nothing", bundle(host, 0), "its targets are none" },
-        { "that says what is not so", bundle(mixed_up, 3), "config.gpu.kernels: driver rejects the kernels (" },
-        { "of empty entries", bundle(empty, 3), neither },
+        { "a 32-bit code object", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)),
+          neither },
+        { "a bundle for other targets", bundle(others, 3), no_target },
+        { "a bundle for the host", bundle(host, 1), "its targets are none" },
+        { "an empty bundle", bundle(host, 0), "its targets are none" },
+        { "a bundle with swapped targets", bundle(mixed_up, 3), "config.gpu.kernels: driver rejects the kernels (" },
+        { "a bundle of empty entries", bundle(empty, 3), neither },
         { "PTX", bytes_of(text, sizeof text - 1), neither },
         { "compressed", bytes_of(compressed, sizeof compressed), neither },
     };

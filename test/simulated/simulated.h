@@ -64,7 +64,7 @@ enum {
     X(fail, void, (const char *entry, long n, int error)) \
     /* Loses the device: starting with the n-th call from now, every call returns `error`. n = 0 ends this. */ \
     X(lose, void, (long n, int error)) \
-    /* Loses one device: counts calls while this device is current, and makes them fail. */ \
+    /* Loses one device: only calls while this device is current count and fail. */ \
     X(lose_device, void, (int device, long n, int error)) \
     /* Blocks calls of this entry point until simulated_hold(NULL). */ \
     X(hold, void, (const char *entry)) \

@@ -1,6 +1,6 @@
 /* The CPU benchmark. Measures milliseconds per pair for different numbers of threads, with frames in memory. For
- * comparison, it also measures as many single-threaded processes running at the same time, which is close to the limit
- * of the machine. Each round measures everything once, and the results are medians over the rounds.
+ * comparison, it also measures the same number of single-threaded processes running in parallel, which shows roughly
+ * what the machine allows. Each round measures everything once, and the results are medians over the rounds.
  *
  *     bench_cpu [KEY=VALUE ...]
  *         size=1920x1080 bits=8     default: 576x324, 1080p and 4K, 8 and 10 bits

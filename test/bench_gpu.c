@@ -514,7 +514,7 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
 }
 
 /* Scores `frames` pairs of the rotation. Returns the seconds from the first push to the last score. With several GPUs,
- * r is an array with one reel for each. */
+ * r is an array with one reel per GPU. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)

@@ -1,6 +1,6 @@
-/* Generates test clips from a seed: a reference and a distorted version, in any size, chroma format and depth of 8 to
- * 16 bits. All arithmetic is in integers, so the bytes are the same on all machines. The values in test/golden were
- * computed from these samples: if the samples change, regenerate these values.
+/* Generates test clips from a seed: a reference and a distorted version, in any size, any chroma format and any depth
+ * from 8 to 16 bits. All arithmetic is in integers, so the bytes are the same on all machines. The values in
+ * test/golden were computed from these samples: if the samples change, regenerate these values.
  *
  *     clip c;
  *     clip_init(&c, "texture+mix", 320, 180, 8, 420, 10, 1);
@@ -95,7 +95,7 @@ static inline int clip_plane_count(const clip *c) {
     return c->chroma == 400 ? 1 : 3;
 }
 
-/* The chroma planes of odd-sized pictures are rounded up, as in all tools except libvmaf. */
+/* If the picture size is odd, the chroma size is rounded up, as in all tools except libvmaf. */
 static inline int clip_plane_width(const clip *c, int plane) {
     return plane > 0 && c->chroma != 444 ? (c->width + 1) / 2 : c->width;
 }

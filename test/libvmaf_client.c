@@ -580,7 +580,7 @@ void *__wrap_realloc(void *pointer, size_t size) {
     return is_failing() ? NULL : __real_realloc(pointer, size);
 }
 
-/* Calls each function once, up to the first error. */
+/* Calls each function once, and stops at the first error. */
 static int use_memory(const char *folder) {
     VmafContext *c = NULL;
     VmafModel *model = NULL, *main_model = NULL;

@@ -168,7 +168,7 @@ static void test_pools(void) {
     vmaf_model_destroy(m);
 }
 
-/* Samples that exceed the bit depth. If there are threads, the error may only be returned by a later call. */
+/* Samples that exceed the bit depth. With threads, the error may not be returned until a later call. */
 static void test_illegal_samples(unsigned threads) {
     VmafContext *c = context(threads, 0);
     VmafModel *m = model_of("vmaf");

@@ -53,8 +53,8 @@ static inline test_amount test_depth(void) {
                                                             : TEST_SOME;
 }
 
-/* Whether checks of the current case count. With TEST_CASE=TEXT in the environment, only the checks of cases whose name
- * contains TEXT count. */
+/* Whether the checks of the current case are counted. With TEST_CASE=TEXT in the environment, only the checks of cases
+ * whose name contains TEXT are counted. */
 static inline int test_is_wanted(void) {
     static const char *text;
     static int is_known;

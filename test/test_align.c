@@ -1,4 +1,4 @@
-/* Tests align.h with random shifts, and with dropped and repeated frames. align_find() must find each of these, or mark
+/* Tests align.h with random shifts, and with dropped and repeated frames. align_find() must detect all of these or mark
  * the result as unsure.
  *
  *     test_align          tests some cases; with DEPTH=all, 1,400 cases

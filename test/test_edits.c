@@ -15,7 +15,7 @@ typedef struct edit_case {
     int tries[3]; /* indexed by test_depth() */
 } edit_case;
 
-/* cpumask: 8 disables AVX2, 16 AVX-512; on ARM 1 disables NEON */
+/* cpumask: 8 disables AVX2, 16 AVX-512; on ARM, 1 disables NEON */
 /* clang-format off */
 static const edit_case cases[] = {
     {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 4000}},
@@ -528,7 +528,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
                 unit *= 2;
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
-            for (int b = 0; b < 3; b++) { /* an edit rounds each row of the old sum and of the new one */
+            for (int b = 0; b < 3; b++) { /* an edit rounds the sum of each row, before and after the change */
                 CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
                 CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
             }
@@ -600,7 +600,7 @@ static void test_following(void) {
         const vmafgpu_frame first = film_frame(&f, 0, 1);
         CHECK_INT(vmafgpu_edit_begin(v, &previous, &first, NULL, &reference, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
-        /* Scoring a clip has the same results as without edits, and discards the base. */
+        /* Scoring a clip gives the same results as without edits, and discards the base. */
         for (int k = 0; k < 3; k++)
             CHECK_INT(film_push(&f, v, k), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);

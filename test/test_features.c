@@ -1,6 +1,6 @@
 /* Tests float models and the features that integer models do not use. The files in ../shared/golden_extra and
- * ../shared/golden_float contain the libvmaf values. Compares every column that this build supports, for each frame and
- * bit for bit, and the aggregates.
+ * ../shared/golden_float contain the libvmaf values. Compares the aggregates and, for each frame, every column that
+ * this build supports, bit for bit.
  *
  * With DEPTH=all, each whole clip is compared in each of the ways below. Otherwise each clip is compared in two of the
  * ways (in one with sanitizers or a RUNNER); each set of features still runs in all ways and at all depths. In that
@@ -90,7 +90,7 @@ static void choose_depth(void) {
 }
 
 /* Whether this clip is compared on a GPU. Simulated GPUs are slow, so each set uses only one of the small clips,
- * depending on `turn`. */
+ * depending on `turn`, and the clips that are too small for ADM. */
 static int has_turn(int clip, int turn) {
     static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;

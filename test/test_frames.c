@@ -260,7 +260,7 @@ typedef struct pool_log {
     int calls, most;
 } pool_log;
 
-/* A config.parallel_for that runs the tasks backwards on the calling thread. */
+/* A config.parallel_for that runs the tasks in reverse order on the calling thread. */
 static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pool_log *log = (pool_log *)user;
     log->calls++;

@@ -1,7 +1,7 @@
 /* Compares the values for real clips with those of libvmaf, per frame and pooled, bit for bit. The clips in golden/real
- * are always compared. If ../shared exists, all model values in ../shared/golden are compared, and the column cambi in
- * the feature files of that folder. If libvmaf computes no values for a model and a clip, opening must fail with a
- * message. */
+ * are always compared. If ../shared exists, the test also compares all model values in ../shared/golden and the column
+ * cambi in the feature files of that folder. If libvmaf computes no values for a model and a clip, opening must fail
+ * with a message. */
 #include "golden.h"
 
 /* The clips and models in golden/real. */

@@ -1,5 +1,5 @@
-/* Compares the vector code of each instruction set with plain C, bit for bit: single functions, with guard bytes, and
- * whole clips. Instruction sets that the processor lacks are skipped with a message.
+/* Compares the vector code of each instruction set with plain C, bit for bit: individual functions (with guard bytes)
+ * and whole clips. Instruction sets that the processor lacks are skipped with a message.
  *
  *     test_levels [bench]         `bench` only runs the functions, and prints the time per sample of each: the shortest
  *     of many runs, in cycles of the time-stamp counter or, if there is none, in nanoseconds

@@ -1,5 +1,5 @@
-/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. The
- * context can still be used or closed, and if the same pair is pushed again, the scores must be correct. */
+/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. It must
+ * still be possible to use and close the context. If the same pair is pushed again, the scores must be correct. */
 #include "scoring.h"
 
 /* An allocator that fills memory with a pattern, guards its end, counts allocations, and fails on demand. */
@@ -74,8 +74,8 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-/* Opens a context repeatedly while the n-th allocation fails, or all allocations from the n-th on. n increases until
- * opening succeeds. */
+/* Opens a context repeatedly. In each attempt, the n-th allocation fails, or all allocations from the n-th on. n
+ * increases until opening succeeds. */
 static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int all = 0; all <= 1; all++) {

@@ -170,8 +170,8 @@ static void test_chroma_levels(void) {
     }
 }
 
-/* Compares all depths, codes of 8 and 10 bits, and sums of weights, with random colours and with greys whose exact
- * values are close to a rounding boundary. */
+/* Compares conversions to all depths, from codes of 8 and 10 bits and with all sums of weights, for random colours and
+ * for greys whose exact values are close to a rounding boundary. */
 static void test_shifts(void) {
     static const int weights[] = { 1, 2, 4, 8, 16 };
     const int rounds = test_depth() == TEST_ALL ? 100000 : 200;
@@ -195,7 +195,7 @@ static void test_shifts(void) {
             const uint32_t most = (uint32_t)(one * weight) + 1;
             const uint32_t r = (seed = mix(seed + 1)) % most, g = (seed = mix(seed + 1)) % most,
                            b = (seed = mix(seed + 1)) % most;
-            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey is exactly the middle */
+            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey is exactly in the middle */
             wrong +=
                 vmafgpu__colour_sample(&p, grey, g, i % 4 ? b : r) != exact(&f, weight, one, grey, g, i % 4 ? b : r);
             wrong += vmafgpu__colour_sample(&p, r, r, r) != exact(&f, weight, one, r, r, r);

@@ -54,7 +54,7 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
-/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float is not the nearest one to
+/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float is not the one nearest to
  * the reciprocal. */
 static void test_reciprocals(void) {
     vmafgpu v;
@@ -413,8 +413,8 @@ static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
     }
 }
 
-/* Compares all covariances with libvmaf's loop. The larger the mean is relative to the noise, the more covariances are
- * computed in libvmaf's order. */
+/* Compares all covariances with the results of libvmaf's loop. The larger the mean is relative to the noise, the more
+ * covariances are computed in libvmaf's order. */
 static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
     const int w = BLOCK * speed->variant->blocks_across - EDGE, h = BLOCK * speed->variant->blocks_down - EDGE;

@@ -1,6 +1,6 @@
-/* Measures the stack use of calls, and of the tasks of config.parallel_for. Each runs on a thread whose stack is filled
- * with a known byte, and the changed bytes are counted. The limits are those that the manual gives for optimised
- * builds. */
+/* Measures the stack use of calls, and of the tasks of config.parallel_for. Each call or task runs on a thread whose
+ * stack is filled with a known byte, and the changed bytes are counted. The limits are those that the manual gives for
+ * optimised builds. */
 #if !defined(_WIN32)
 #define _DEFAULT_SOURCE
 #endif
@@ -226,7 +226,7 @@ static void test_calls(painted *stack) {
             memset(&feature, 0, sizeof feature);
             memset(&model, 0, sizeof model);
             feature.name = name;
-            feature.options = is_cambi ? "topk=0.01" : NULL; /* makes CAMBI select values */
+            feature.options = is_cambi ? "topk=0.01" : NULL; /* makes CAMBI select the largest values */
             model.version = "vmaf_v1.0.16_hfr_3d0h";
             c.edit = (unsigned char *)calloc(64 * 64, 2);
             c.blocks = (vmafgpu_block *)calloc((size_t)WIDTH * HEIGHT / 256, sizeof *c.blocks);

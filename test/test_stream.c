@@ -305,7 +305,7 @@ static int least(int a, int b) {
 }
 
 /* Scores frames first..end-1 of the film in a new context. Before and after these, pushes as many neighbouring frames
- * as are needed, and `more` additional ones. */
+ * as needed, and `more` additional ones. */
 static void score_segment(const film *f, const vmafgpu_config *config, const scores *whole, int first, int end,
                           int tails, int more) {
     vmafgpu *context = open_checked(config);
@@ -993,7 +993,7 @@ static void check_tag(void *user, const vmafgpu_score *score) {
     tags_delivered++;
 }
 
-/* Each score has the tag of its pair, however it is delivered. */
+/* Each score has the tag of its pair, however the score is delivered. */
 static void test_tags_of_clips(film *f) {
     for (int variant = 0; variant < 16; variant++) {
         const int discards = variant & 1, calls_back = variant & 2, subsample = variant & 4 ? 3 : 1, live = variant & 8;

@@ -1,5 +1,5 @@
 /* Tests several threads per frame: the scores must not depend on which thread computes a piece, nor on when it does so.
- * Also tests two contexts on two threads, which share nothing, and calls to one context from two threads. The test is
+ * Also tests two contexts that share nothing, on two threads, and calls to one context from two threads. The test is
  * most useful with the thread sanitizer, which detects reads of incomplete rows. */
 #include <pthread.h>
 #include "scoring.h"
@@ -147,7 +147,7 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
-/* If there are more threads than share a cache, the strips of the vector code are narrower. */
+/* If more threads are used than share a cache, the strips of the vector code are narrower. */
 static void test_strips(int depth) {
     film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
     for (unsigned mask = 0; mask <= 16; mask += 16) {

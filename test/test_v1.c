@@ -180,7 +180,7 @@ static void check_refused(const vmafgpu_config *config, vmafgpu_result expected,
     vmafgpu_close(context);
 }
 
-/* Pictures with the minimum width or height are scored, and pictures that are smaller by one pixel are rejected with a
+/* Pictures with the minimum width or height are scored, and pictures that are one pixel smaller are rejected with a
  * message. test_figures.c compares the values for the smallest pictures with libvmaf. */
 static void test_sizes(void) {
     static const struct {
@@ -616,7 +616,7 @@ static void test_bad_frames(void) {
     film_free(&f);
 }
 
-/* Segments and single pairs have the same scores as in the whole clip. */
+/* Segments and single pairs have the same scores as the whole clip. */
 static void test_segments(void) {
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h" };
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {

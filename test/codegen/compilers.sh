@@ -310,7 +310,7 @@ swaps_comparisons() {
     esac
 }
 
-# Options that print the input of the pass with this error.
+# Options that print the input of the pass that has this error.
 show_comparisons='-mllvm -print-before=si-shrink-instructions'
 
 # swapped_comparisons LOG: prints the comparisons that the pass will exchange incorrectly, and a message if the log does

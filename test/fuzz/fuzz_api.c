@@ -7,8 +7,8 @@
  *
  * A run is one sequence of calls, from opening a context to closing it. A run depends only on the seed and its number,
  * so `--only N` repeats run N, and prints its calls. Without --seed, the seed is the time; it is printed. The driver
- * must be a simulated one (test/simulated): driver calls fail, devices are lost, and frames can be in pinned memory,
- * device memory and surfaces. */
+ * must be a simulated one (test/simulated), because the program makes driver calls fail and loses devices. With a
+ * driver, frames can be in pinned memory, device memory and surfaces. */
 #define TEST_STATE static
 #include "../gpu/gpu.h"
 #include <pthread.h>
@@ -522,7 +522,7 @@ static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const ch
 #define DONE(s, call)         check_done((s), (call), 0, __FILE__, __LINE__)
 #define DONE_OR_LOST(s, call) check_done((s), (call), 1, __FILE__, __LINE__)
 
-/* Compares rows and prints the column names of differences. */
+/* Compares rows and prints the names of columns that differ. */
 static void check_columns(vmafgpu *context, const double *got, const double *expected, const char *what, int index) {
     for (int i = 0; i < vmafgpu_column_count(context); i++) {
         if (!CHECK_BITS(got[i], expected[i])) {
@@ -703,7 +703,7 @@ static void choose_rest(vmafgpu_config *c, int kind) {
     c->cpumask = one_in(3) ? (unsigned)draw(32) : 0;
 }
 
-/* Chooses the GPU config. With several GPUs, frames in their memory need a layout that is read in place. */
+/* Chooses the GPU config. With several GPUs, frames in GPU memory need a layout that can be read in place. */
 static void choose_gpu(sequence *s, int kind) {
     vmafgpu_config *c = &s->config;
     vmafgpu_gpu_config *g = &c->gpu;
@@ -1016,7 +1016,7 @@ static void keep(sequence *s, stored *frame, int64_t pair_index) {
     }
 }
 
-/* Whether another pair can be pushed. If too many frames are in use, waits for them. */
+/* Whether another pair can be pushed. If too many frames are in use, waits until they are reusable. */
 static int has_place(sequence *s) {
     if (s->kept_count > MOST_KEPT - 4) {
         vmafgpu_wait(context_of(s), -1);
@@ -1313,7 +1313,7 @@ static void call_push_acquired(sequence *s) {
     stored_free(&other);
 }
 
-/* An acquired pair in the wrong order must be rejected. */
+/* Pushes acquired frames in the wrong order, which must be rejected. */
 static void call_push_acquired_wrong(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_result result;
@@ -1808,7 +1808,7 @@ static void call_edit_begin(sequence *s) {
         return;
     }
     if (result == VMAFGPU_AGAIN)
-        return; /* the frames could not be made */
+        return; /* the frames could not be created */
     s->base = NO_BASE;
     if (result == VMAFGPU_ERROR_STATE && s->acquired_count && s->uses_gpu)
         return;
@@ -2348,7 +2348,7 @@ static void call_fault(sequence *s) {
         call_burst(s); /* so that pairs are in flight */
 }
 
-/* Makes the next allocations fail. Skipped if other threads allocate memory because they open GPUs. */
+/* Makes the next allocations fail. Does nothing if other threads allocate memory because they open GPUs. */
 static void call_no_memory(sequence *s) {
     if (options.no_faults || s->config.gpu.open_in_background || s->config.gpu.devices || !one_in(4) ||
         s->memory.failed)
@@ -2503,7 +2503,7 @@ static void begin_driver(void) {
     gpu_begin(&the_gpu, draw(3), draw(5), random_state);
 }
 
-/* Checks for leaks in the driver. Objects of a lost device end with its context. */
+/* Checks for leaks in the driver. Objects of a lost device are freed with its context. */
 static void end_driver(sequence *s) {
     gpu *g = &the_gpu;
     if (s->stream)

@@ -1,11 +1,11 @@
 /* Runs random cases (cases.h) with the tool of libvmaf, restricted to plain C (--cpumask 255), and with our tool.
- * Compares the reports byte for byte, except version and fps.
+ * Compares the reports byte for byte, except for version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
  *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER
  *
- *   --vmaf17   the tool of libvmaf 3.2.0, built with -Denable_float=true, with "%.17g" instead of "%.6f" and "%.16f" in
- *              libvmaf/src/output.c: it prints the same digits as our tool with --precision max
+ *   --vmaf17   the tool of libvmaf 3.2.0, built with -Denable_float=true. In libvmaf/src/output.c, "%.17g" must replace
+ *              "%.6f" and "%.16f", so that the tool prints the same digits as our tool with --precision max
  *   --vmaf     the same tool with output.c unchanged; if given, default reports are also compared in a third of the
  *              cases
  *   --seed     default: a fresh seed, which is printed
@@ -18,8 +18,8 @@
  *   unsteady   the reports differ, and the libvmaf report depends on uninitialised memory (MALLOC_PERTURB_)
  *   crash      only the tool of libvmaf is killed by a signal
  *   differ     the reports differ
- *   accepted   libvmaf rejects the case, our tool scores it
- *   rejected   libvmaf scores the case, our tool rejects it, and the manual does not document that
+ *   accepted   libvmaf rejects the case, but our tool scores it
+ *   rejected   libvmaf scores the case, but our tool rejects it, which the manual does not document
  *   FAILED     our tool is killed by a signal
  * The exit status is 0 if no case has one of the last four results. */
 #if !defined(_XOPEN_SOURCE)

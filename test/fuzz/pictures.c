@@ -88,7 +88,7 @@ static int natural(const painter *p, int frame, int side, int plane, int x, int 
     return (bytes == 1 ? sample[0] : sample[0] | sample[1] << 8) << (16 - f->clip.depth);
 }
 
-/* Returns the 16-bit sample at a position in luma samples. */
+/* Returns the 16-bit sample at (x, y), which is a position in luma samples. */
 static int paint(const painter *p, int frame, int side, int plane, int x, int y) {
     const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, turn = (uint32_t)frame;
     uint32_t h, v;

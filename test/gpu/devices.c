@@ -692,7 +692,7 @@ static void check_next_device(gpu *g) {
             picture_free(g, &pictures[2 * i + 1]);
             leave_device(g, devices[i]);
         }
-        vmafgpu_close(context); /* retains the primary contexts until here */
+        vmafgpu_close(context); /* the primary contexts are retained until here */
         scores_free(&expected);
         film_free(&f);
     }
@@ -960,7 +960,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
-    config.gpu.copy_threads = threads; /* a list requires all its devices */
+    config.gpu.copy_threads = threads; /* with a list, each device must be usable */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     vmafgpu_close(context);
     g->sim.lose(0, 0);

@@ -10,7 +10,7 @@ typedef struct edit_case {
     int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: words, in the high bits */
     const char *model, *options;
     int max_edit_size, turns, threads;
-    const char *frames; /* kinds of memory, see storage.kinds */
+    const char *frames; /* kinds of memory; see storage.kinds */
 } edit_case;
 
 static uint32_t random_state;

@@ -118,7 +118,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK_INT(result, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK(!missing || g->sim.hit()[0] != 0);
 
-    /* a shorter clip; if the GPU has failed it is not used again, and frames in device memory cannot be scored */
+    /* a shorter clip; if the GPU has failed, it is not used again, and frames in device memory cannot be scored */
     CHECK_INT(vmafgpu_reusable_count(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -142,8 +142,8 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "call", "lost from call", "allocation" };
 
-/* Returns the step from one failing call to the next. With TEST_SOME every other call is enough, because the vendors
- * share the host code. */
+/* Returns the step from one failing call to the next. With TEST_SOME, every other call is enough, because the host code
+ * is the same for both vendors. */
 static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }

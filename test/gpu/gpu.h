@@ -157,8 +157,8 @@ static inline void gpu_end(gpu *g) {
 
 /* ---- frames ---- */
 
-/* How the pictures of a film are stored. `kinds` lists kinds of memory: 'h' pageable, 'p' pinned, 'd' device. Reference
- * and distorted frames use them in turn. */
+/* How the pictures of a film are stored. `kinds` lists kinds of memory: 'h' pageable, 'p' pinned, 'd' device. The
+ * pictures (reference 0, distorted 0, reference 1, ...) use these kinds in turn. */
 typedef struct storage {
     const char *kinds;
     int bytes_per_sample; /* 0: as in the film */
@@ -191,7 +191,8 @@ typedef struct plane_layout {
     size_t at;       /* offset of the top row from the first byte of the picture */
 } plane_layout;
 
-/* Places a plane after the `*size` bytes of a picture and adds its size. All planes get the same padding per row. */
+/* Places a plane after the first *size bytes of a picture and adds the size of the plane to *size. All planes get the
+ * same padding per row. */
 static inline plane_layout plane_place(const film *f, int index, int plane, const storage *how, size_t *size) {
     const int bytes = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample;
     plane_layout l;
@@ -406,7 +407,7 @@ static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, 
 
 /* ---- contexts ---- */
 
-/* Returns the backend for frames in device memory: AUTO for CUDA, because AUTO takes such frames for CUDA frames;
+/* Returns the backend for frames in device memory: AUTO for CUDA, because AUTO treats such frames as CUDA frames;
  * otherwise HIP. */
 static inline vmafgpu_backend backend_for_device(const gpu *g) {
     return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
@@ -418,7 +419,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.skip_self_test = g->is_slow; /* it takes long; the groups self_test and failures enable it */
+    config.gpu.skip_self_test = g->is_slow; /* too slow; the groups self_test and failures enable it */
     return config;
 }
 

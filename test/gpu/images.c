@@ -117,7 +117,7 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* Kernels for the simulated CUDA driver are texts. */
+/* Tests kernels for the simulated CUDA driver, which are texts. */
 static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
@@ -273,7 +273,7 @@ static bytes shortened(bytes b, size_t by) {
     return b;
 }
 
-/* Returns a copy in which the 8 bytes from `at` on contain `value`. */
+/* Returns a copy in which the 8 bytes at offset `at` contain `value`. */
 static bytes changed(bytes b, size_t at, uint64_t value) {
     for (int i = 0; i < 8; i++)
         b.data[at + (size_t)i] = (unsigned char)(value >> 8 * i);
@@ -333,8 +333,8 @@ static void check_image(const gpu *g, const film *f, vmafgpu_config config, cons
     }
 }
 
-/* The code object for a device is found in a bundle, and its kernels compute the expected scores. The default of
- * config.gpu.vif_arithmetic depends on the target. */
+/* Checks that the code object for a device is found in a bundle, and that its kernels compute the expected scores. The
+ * default of config.gpu.vif_arithmetic depends on the target. */
 static void check_targets(gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         part own;
@@ -403,7 +403,7 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
     }
 }
 
-/* Kernels for HIP are code objects or bundles of code objects. */
+/* Tests kernels for HIP, which are code objects or bundles of code objects. */
 static void check_code_objects(gpu *g) {
     static const char some[] = "\0vmafgpu_import\0vmafgpu_import.kd\0vmafgpu_interface_2\0vmafgpu_interface_2.kd";
     static const char other[] = "\0vmafgpu_interface_0\0vmafgpu_interface_0.kd";

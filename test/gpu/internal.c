@@ -419,8 +419,8 @@ void test_self_test(gpu *g) {
 /* ---- uncertain sums and pixels ---- */
 
 /* Treats all sums as uncertain in the first pass. Sums that are still uncertain after a second pass are recomputed in
- * the order of libvmaf. `left` selects whether these are all sums (IN_ORDER), none (DECIDED), or those that the second
- * pass finds (ANY). */
+ * the order of libvmaf. `left` is the expected number of these: all, which is forced (IN_ORDER), none (DECIDED), or any
+ * number (ANY). */
 enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {

@@ -37,7 +37,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
             break;
         CHECK_STR(vmafgpu_last_error(context), "");
     }
-    if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real GPU may be fast enough */
+    if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real GPU may accept all pairs at once */
         CHECK(refusals > 0);
     /* expected: the scores of a clip of the accepted pairs */
     accepted.clip.frames = pushed;

@@ -172,7 +172,7 @@ struct Fiber {
         registers.switch_to(other.registers);
         arrived(nullptr);
     }
-    /* Must be the first call after a switch to this fiber. If `from` is not NULL, it receives the bounds of the stack
+    /* Must be called first after a switch to this fiber. If `from` is not NULL, it receives the bounds of the stack
      * that was left. */
     void arrived(Fiber *from) {
         (void)from;

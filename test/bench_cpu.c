@@ -49,7 +49,7 @@ static film film_make(int width, int height, int bits) {
     f.height = height;
     f.bits = bits;
     if (!samples || !clip_init(&c, "texture+mix", width, height, bits, 420, PAIRS, 1))
-        die("no clip");
+        die("cannot generate the clip");
     for (int i = 0; i < PAIRS; i++) {
         for (int k = 0; k < 2; k++) {
             f.luma[i][k] = malloc(count * (bits > 8 ? 2 : 1));

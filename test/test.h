@@ -156,7 +156,7 @@ static inline void test_skip(const char *why) {
 /* Ends the program if it cannot continue, for example without memory or without a file that must exist. */
 static inline void test_need(int ok, const char *what) {
     if (!ok) {
-        printf("cannot continue: %s\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
+        printf("cannot continue (%s)\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
         exit(1);
     }
 }

@@ -426,7 +426,8 @@ static void test_csf_advice(void) {
     }
 }
 
-/* In a report with one frame, libvmaf groups the motion2 and motion3 columns by extractor. */
+/* In a report with one frame, libvmaf writes integer_motion2, integer_motion3 and motion3 in the order of their
+ * features. */
 static void test_report_column(void) {
     static const char *const orders[] = { "integer_motion2 integer_motion3 motion3 end",
                                           "motion3 integer_motion2 integer_motion3 end" };
@@ -583,7 +584,8 @@ static void test_unused_options(void) {
     vmafgpu_model *model;
     vmafgpu *context;
     snprintf(test_where, sizeof test_where, "options for unused features");
-    test_need(vmafgpu_model_parse(&model, "adm only", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "a model");
+    test_need(vmafgpu_model_parse(&model, "adm only", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK,
+              "cannot parse the model");
     memset(&m, 0, sizeof m);
     m.model = model;
     c.models = &m;

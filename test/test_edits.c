@@ -77,7 +77,7 @@ static picture picture_of(const film *f, int frame, int side, const edit_case *c
     p.bytes = c->bytes == 3 ? 2 : c->bytes ? c->bytes : c->depth > 8 ? 2 : 1;
     p.shift = c->bytes == 3 ? 16 - c->depth : 0;
     p.data = (unsigned char *)malloc(count * 2 + 1);
-    test_need(p.data != NULL, "memory");
+    test_need(p.data != NULL, "out of memory");
     for (size_t i = 0; i < count; i++) {
         put(p.data + i * (size_t)p.bytes, &p,
             f->bytes_per_sample == 1 ? from[i] : (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8);
@@ -209,7 +209,7 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
     vmafgpu_edit_score scores[TOGETHER];
     double *values = (double *)malloc(sizeof(double) * (size_t)(TOGETHER * p->columns));
     const int count = 1 + below(3) * below(4) + (below(8) == 0 ? 3 : 0), shown = below(3);
-    test_need(values != NULL, "memory");
+    test_need(values != NULL, "out of memory");
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < count; i++) {
         if (i == 0 || below(3) == 0)
@@ -285,7 +285,7 @@ static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, un
              c->model);
     CHECK_INT(vmafgpu_edit_begin(fresh, &reference, &now, p->has_previous ? &previous : NULL, NULL, &score),
               VMAFGPU_OK);
-    test_need(p->columns <= 64, "columns");
+    test_need(p->columns <= 64, "too many columns");
     for (int y = 0; y < c->height; y += step) {
         for (int x = 0; x < c->width; x += step) {
             vmafgpu_edit edit;
@@ -315,7 +315,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     vmafgpu_score score, expected;
     pair_of p;
     double base;
-    test_need(data && old, "memory");
+    test_need(data && old, "out of memory");
     random_state = seed;
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s", c->what, c->width, c->height, c->depth, c->model);
     p.plain = open_checked(&config);
@@ -364,7 +364,7 @@ static void test_many_commits(void) {
     vmafgpu_config config = config_of(&c, &model);
     vmafgpu_score score, expected;
     pair_of p;
-    test_need(data != NULL, "memory");
+    test_need(data != NULL, "out of memory");
     memset(&score, 0, sizeof score);
     random_state = 77;
     p.plain = open_checked(&config);
@@ -428,7 +428,7 @@ static vmafgpu_edit_sums map_total(vmafgpu *v, int size, double *share) {
     memset(&total, 0, sizeof total);
     CHECK_INT(vmafgpu_edit_blocks(v, size, NULL, &across, &down), VMAFGPU_OK);
     vmafgpu_block *blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)(across * down));
-    test_need(blocks != NULL, "memory");
+    test_need(blocks != NULL, "out of memory");
     CHECK_INT(vmafgpu_edit_blocks(v, size, blocks, &across, &down), VMAFGPU_OK);
     *share = 0;
     for (int i = 0; i < across * down; i++) {
@@ -462,7 +462,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
     vmafgpu_gradient gradient;
     double share, all;
     int across, down;
-    test_need(data != NULL, "memory");
+    test_need(data != NULL, "out of memory");
     config.max_edit_size = c->max_edit_size;
     config.threads = c->threads;
     snprintf(test_where, sizeof test_where, "map of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);

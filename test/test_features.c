@@ -3,8 +3,8 @@
  * this build supports, bit for bit.
  *
  * With DEPTH=all, each whole clip is compared in each of the ways below. Otherwise each clip is compared in two of the
- * ways (in one with sanitizers or a RUNNER); each set of features still runs in all ways and at all depths. In that
- * case, only the first frames of clips with aggregates or many frames are compared.
+ * ways (in one with sanitizers or a RUNNER), and clips with aggregates or many frames are compared only in their first
+ * frames. Each set of features still runs in all ways and at all depths.
  *
  * VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS select a GPU, as for test_gpu. The GPU must then compute everything.
  * Without DEPTH=all, only the first frames of the smaller clips are compared. */

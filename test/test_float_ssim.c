@@ -19,7 +19,7 @@ static grid grid_make(int w, int h) {
     g.w = w;
     g.h = h;
     g.at = (float *)malloc(sizeof(float) * (size_t)w * (size_t)h);
-    test_need(g.at != NULL, "memory");
+    test_need(g.at != NULL, "out of memory");
     return g;
 }
 

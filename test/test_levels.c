@@ -201,7 +201,7 @@ static void check_many_illegal(void) {
     vmafgpu *contexts[2], *several[3];
     vmafgpu_frame reference = film_frame(&f, 0, CLIP_REFERENCE), distorted[3];
     unsigned char *bad = (unsigned char *)malloc(f.plane_bytes);
-    test_need(bad != NULL, "memory");
+    test_need(bad != NULL, "out of memory");
     memcpy(bad, f.luma + f.plane_bytes, f.plane_bytes);
     bad[f.plane_bytes - 1] = 0xff;
     config.backend = VMAFGPU_BACKEND_CPU;
@@ -319,7 +319,7 @@ static void check_samples(int w, int h, int depth, int kind) {
     for (int f = 0; f < 2; f++) {
         /* No bytes follow the samples, and words have odd addresses. */
         memory[f] = (uint8_t *)malloc(size + 1);
-        test_need(memory[f] != NULL, "memory");
+        test_need(memory[f] != NULL, "out of memory");
         frames[f].data[0] = memory[f] + bytes - 1;
         for (size_t i = 0; i < (size_t)w * (size_t)h; i++) {
             const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
@@ -453,7 +453,7 @@ typedef struct block {
 static block block_make(size_t size, int fill) {
     block b;
     b.memory = (unsigned char *)malloc(size + 2 * BAND_GUARD + 64);
-    test_need(b.memory != NULL, "memory");
+    test_need(b.memory != NULL, "out of memory");
     b.bytes = b.memory + BAND_GUARD + (64 - ((uintptr_t)b.memory + BAND_GUARD) % 64) % 64;
     b.size = size;
     b.fill = fill;
@@ -707,7 +707,7 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
     config.features = has_options ? options : NULL;
     config.feature_count = has_options ? OPTION_COUNT : 0;
     vmafgpu *v = open_checked(&config);
-    test_need(v != NULL, "a context");
+    test_need(v != NULL, "cannot open a context");
     for (int i = 0; i <= count; i++)
         pictures[i] = picture_make(kind, i, w, h, depth);
     snprintf(what, sizeof what, "%dx%d %d bits, kind %d, %d distorted, %s", w, h, depth, kind, count,
@@ -1194,7 +1194,7 @@ static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
     size_t length;
     const float *list = vmafgpu__cambi_found(v, 0, scale, &length);
     float *values = (float *)malloc(sizeof(float) * (length + 1));
-    test_need(values != NULL, "memory");
+    test_need(values != NULL, "out of memory");
     *count = 0;
     for (size_t i = 0; i < length; i++)
         if (list[i] > 0)
@@ -1237,7 +1237,7 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
     const size_t size = (size_t)w * (size_t)h * (size_t)bytes;
     uint8_t *memory = (uint8_t *)malloc(size + 1);
     vmafgpu_frame frame;
-    test_need(memory != NULL, "memory");
+    test_need(memory != NULL, "out of memory");
     memset(&config, 0, sizeof config);
     memset(&frame, 0, sizeof frame);
     config.width = w;
@@ -1265,7 +1265,7 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
     }
     snprintf(test_where, sizeof test_where, "plain C, %dx%d %d bits, kind %d", w, h, depth, kind);
     vmafgpu *expected = open_checked(&config);
-    test_need(expected != NULL, "a context");
+    test_need(expected != NULL, "cannot open a context");
     CHECK_INT(vmafgpu_push(expected, &frame, &frame), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(expected), VMAFGPU_OK);
     scores plain = scores_of(expected);

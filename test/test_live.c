@@ -176,7 +176,7 @@ static void test_maps(void) {
         CHECK_INT(count, across * down);
         map = (float *)malloc(sizeof *map * (size_t)(count + 1));
         blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)count);
-        test_need(map && blocks, "memory");
+        test_need(map && blocks, "out of memory");
         for (int i = 0; i < FRAMES; i++) {
             const vmafgpu_frame before = film_frame(&f, i ? i - 1 : 0, 0), reference = film_frame(&f, i, 0),
                                 distorted = film_frame(&f, i, 1);

@@ -29,7 +29,7 @@ static void *ledger_alloc(void *user, size_t size) {
         return NULL;
     }
     b = (block *)malloc(sizeof *b + size + sizeof guard);
-    test_need(b != NULL, "memory");
+    test_need(b != NULL, "out of memory");
     b->u.size = size;
     memset(b + 1, 0xA5, size);
     memcpy((char *)(b + 1) + size, guard, sizeof guard);

@@ -62,7 +62,7 @@ static void test_cube(void) {
                                                      vmafgpu__choose_level(24) };
     const int is_whole = test_depth() == TEST_ALL, step = is_whole ? 1 : 509, count = (1 << 24) / step;
     uint8_t *pixels = (uint8_t *)malloc((size_t)count * 4), *out = (uint8_t *)malloc((size_t)count * 2);
-    test_need(pixels && out, "memory");
+    test_need(pixels && out, "out of memory");
     for (int i = 0; i < count; i++) {
         const uint32_t colour = ((uint32_t)i * (uint32_t)step * 2654435761u) & 0xffffff;
         for (int k = 0; k < 4; k++)
@@ -298,7 +298,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
     p.one = pixels == VMAFGPU_PIXELS_RGBA16F ? 65535 : pixels == VMAFGPU_PIXELS_RGB10A2 ? 1023 : 255;
     p.code[0] = (uint16_t *)malloc(3 * count * sizeof(uint16_t));
     p.memory = (unsigned char *)malloc(size);
-    test_need(p.code[0] && p.memory, "memory");
+    test_need(p.code[0] && p.memory, "out of memory");
     memset(p.memory, 0xA5, size);
     p.code[1] = p.code[0] + count;
     p.code[2] = p.code[1] + count;
@@ -381,7 +381,7 @@ static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsign
               shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     vmafgpu_frame frame;
     *memory = (unsigned char *)calloc(1, vmafgpu_frame_size(c, 0));
-    test_need(*memory != NULL, "memory");
+    test_need(*memory != NULL, "out of memory");
     frame = vmafgpu_frame_of(c, *memory, 0);
     for (int plane = 0; plane < (c->chroma == VMAFGPU_CHROMA_400 ? 1 : 3); plane++) {
         const int is_semi = plane && c->layout != VMAFGPU_LAYOUT_PLANAR, at = is_semi ? 1 : plane;

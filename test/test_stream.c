@@ -151,7 +151,7 @@ static collector collector_for(const scores *like) {
     c.got.values = (double *)malloc(sizeof(double) * (size_t)(like->rows * like->columns + 1));
     c.last = -1;
     c.in_order = 1;
-    test_need(c.got.values != NULL, "memory");
+    test_need(c.got.values != NULL, "out of memory");
     return c;
 }
 

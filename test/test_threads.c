@@ -82,7 +82,7 @@ static void by_three(void *user, int count, void (*task)(void *arg, int index), 
         parts[i].arg = arg;
         parts[i].first = count * i / 3;
         parts[i].end = count * (i + 1) / 3;
-        test_need(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0, "cannot start a thread");
     }
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
@@ -187,7 +187,7 @@ static void *push_on_thread(void *user) {
 
 static void call_and_run(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pthread_t thread;
-    test_need(pthread_create(&thread, NULL, push_on_thread, user) == 0, "a thread");
+    test_need(pthread_create(&thread, NULL, push_on_thread, user) == 0, "cannot start a thread");
     pthread_join(thread, NULL);
     forwards(NULL, count, task, arg);
 }
@@ -244,7 +244,7 @@ int main(void) {
         workers[i].config.threads = 2;
     }
     for (int i = 0; i < WORKERS; i++)
-        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "cannot start a thread");
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < WORKERS; i++) {

@@ -57,7 +57,7 @@ static repacked repack(const film *f, const vmafgpu_config *c, int frame, int si
         unsigned char *top;
         if (!r.memory[target]) {
             r.memory[target] = (unsigned char *)malloc(size + 2 * GUARD);
-            test_need(r.memory[target] != NULL, "memory");
+            test_need(r.memory[target] != NULL, "out of memory");
             memset(r.memory[target], 0xEE, size + 2 * GUARD);
         }
         top = r.memory[target] + GUARD + (upside_down ? (h - 1) * pitch : 0);
@@ -329,7 +329,7 @@ static double cambi_of(maps *m, int window, int most) {
         const int samples = m->first[s].width * m->first[s].height, top = (int)(0.6 * samples);
         double sum = 0;
         uint16_t *sorted = (uint16_t *)malloc(sizeof *sorted * (size_t)samples);
-        test_need(sorted != NULL, "memory");
+        test_need(sorted != NULL, "out of memory");
         memcpy(sorted, m->first[s].samples, sizeof *sorted * (size_t)samples);
         qsort(sorted, (size_t)samples, sizeof *sorted, falling);
         for (int i = 0; i < top; i++)

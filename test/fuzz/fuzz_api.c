@@ -135,7 +135,7 @@ static void content_make(const vmafgpu_config *config) {
         for (int plane = 0; plane < PLANES; plane++) {
             for (int side = 0; side < 2; side++) {
                 content.samples[picture][side][plane] = (uint16_t *)malloc(2 * plane_samples(plane) + 2);
-                test_need(content.samples[picture][side][plane] != NULL, "memory");
+                test_need(content.samples[picture][side][plane] != NULL, "out of memory");
             }
             content_fill(picture, plane, kind, amplitude);
         }
@@ -303,7 +303,7 @@ static int stored_add(stored *s, const image *what, const format *f, int plane, 
     const size_t at = offset + (turns ? pitch * (size_t)(h - 1) : 0);
     p->size = offset + pitch * (size_t)(h - 1) + row;
     p->host = (unsigned char *)malloc(p->size);
-    test_need(p->host != NULL, "memory");
+    test_need(p->host != NULL, "out of memory");
     memset(p->host, 0xEE, p->size);
     for (int y = 0; y < h; y++)
         put_row(what, f, plane, y, p->host + offset + (size_t)(turns ? h - 1 - y : y) * pitch);
@@ -768,7 +768,7 @@ static vmafgpu *open_plain(const vmafgpu_config *config) {
         vmafgpu_close(context);
         context = NULL;
     }
-    test_need(context != NULL, "a plain context");
+    test_need(context != NULL, "cannot open a plain context");
     return context;
 }
 
@@ -1862,7 +1862,7 @@ static void fill_edit(sequence *s, edits *e, int i) {
     e->samples[i] = (uint16_t *)malloc(2 * (size_t)count);
     e->bytes[i] = (unsigned char *)malloc((size_t)(count * f.bytes));
     e->plain_bytes[i] = (unsigned char *)malloc((size_t)(count * plain.bytes));
-    test_need(e->samples[i] && e->bytes[i] && e->plain_bytes[i], "memory");
+    test_need(e->samples[i] && e->bytes[i] && e->plain_bytes[i], "out of memory");
     for (int k = 0; k < count; k++) {
         const int x = k % to->width, y = k / to->width, value = edit_sample(s, kind, to->x + x, to->y + y);
         e->samples[i][k] = (uint16_t)value;
@@ -2033,7 +2033,7 @@ static void call_edit_try(sequence *s) {
             const int i = draw(e.count);
             if (i != e.bad && !e.ours[i].skip_score && result == VMAFGPU_OK) {
                 uint16_t *luma = (uint16_t *)malloc(2 * plane_samples(0));
-                test_need(luma != NULL, "memory");
+                test_need(luma != NULL, "out of memory");
                 memcpy(luma, s->edited.luma, 2 * plane_samples(0));
                 apply_edit(luma, &e, i);
                 check_whole_frame(s, luma, values + i * columns);
@@ -2099,7 +2099,7 @@ static void call_edit_map(sequence *s) {
     if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK)) {
         vmafgpu_block *got = (vmafgpu_block *)malloc(2 * sizeof *got * (size_t)(across * down)),
                       *expected = got + across * down;
-        test_need(got != NULL, "memory");
+        test_need(got != NULL, "out of memory");
         result = vmafgpu_edit_blocks(context_of(s), size, got, &across, &down);
         if (!has_no_base(s, result) &&
             CHECK_INT(result, vmafgpu_edit_blocks(s->editor, size, expected, &across, &down)) && result == VMAFGPU_OK) {
@@ -2133,7 +2133,7 @@ static int map_make(sequence *s) {
     map_drop(s);
     s->map.kind = (vmafgpu_memory)draw(most);
     s->map.host = (float *)malloc((size_t)bytes);
-    test_need(s->map.host != NULL, "memory");
+    test_need(s->map.host != NULL, "out of memory");
     if (s->map.kind == VMAFGPU_MEMORY_PINNED)
         return succeeds(the_gpu.take_pinned(&s->map.memory.pinned, (size_t)bytes, 0));
     if (s->map.kind == VMAFGPU_MEMORY_DEVICE && !succeeds(the_gpu.take(&s->map.memory.device, (size_t)bytes))) {
@@ -2201,7 +2201,7 @@ static void check_map(sequence *s) {
     if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_illegal)
         return;
     blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)vmafgpu_map_blocks(context_of(s), NULL, NULL));
-    test_need(blocks != NULL, "memory");
+    test_need(blocks != NULL, "out of memory");
     if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_edit_blocks(s->editor, s->config.map_block_size, blocks, &across, &down), VMAFGPU_OK)) {
         for (int i = 0; i < across * down; i++)
@@ -2527,7 +2527,7 @@ static void run_sequence(long run) {
     sequence *s = (sequence *)calloc(1, sizeof *s);
     const long failed = test_failed;
     int steps;
-    test_need(s != NULL, "memory");
+    test_need(s != NULL, "out of memory");
     current = s;
     s->run = run;
     s->clip_count = 1;
@@ -2537,7 +2537,7 @@ static void run_sequence(long run) {
     choose_config(s);
     content_make(&s->config);
     s->edited.luma = (uint16_t *)malloc(2 * plane_samples(0));
-    test_need(s->edited.luma != NULL, "memory");
+    test_need(s->edited.luma != NULL, "out of memory");
     if (is_verbose)
         print_config(s);
     if (one_in(6))

@@ -56,11 +56,11 @@ typedef struct outcome {
 
 static void keep_names(outcome *o, const vmafgpu *context) {
     o->names = (char **)calloc((size_t)o->scores.columns + 1, sizeof *o->names);
-    test_need(o->names != NULL, "memory");
+    test_need(o->names != NULL, "out of memory");
     for (int i = 0; i < o->scores.columns; i++) {
         const char *name = vmafgpu_column_name(context, i);
         o->names[i] = (char *)malloc(strlen(name) + 1);
-        test_need(o->names[i] != NULL, "memory");
+        test_need(o->names[i] != NULL, "out of memory");
         strcpy(o->names[i], name);
     }
 }

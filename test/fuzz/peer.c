@@ -349,7 +349,7 @@ static void run_case(const fuzz_case *c) {
     } else if (theirs.status == 0 && ours.status == 0) {
         compare_reports(&q, arguments, &theirs, &ours);
     } else if (is_crash(theirs.status)) {
-        count_as(&q, "crash", ours.status ? "ours refuses" : "ours scores", "");
+        count_as(&q, "crash", ours.status ? "our tool rejects" : "our tool scores", "");
     } else if (theirs.status && ours.status) {
         count_as(&q, "refused", "", "");
     } else if (ours.status == 0) {

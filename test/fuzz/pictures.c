@@ -187,7 +187,7 @@ film fuzz_case_film(const fuzz_case *c) {
     film_room(&f, c->chroma != 400);
     for (int side = 0; side < 2; side++) {
         samples[side] = (uint16_t *)malloc(clip_plane_samples(&f.clip, 0) * 2);
-        test_need(samples[side] != NULL, "memory");
+        test_need(samples[side] != NULL, "out of memory");
     }
     for (int frame = 0; frame < c->frames; frame++) {
         for (int plane = 0; plane < planes; plane++) {

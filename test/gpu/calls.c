@@ -662,7 +662,7 @@ void test_threads(gpu *g) {
             workers[i].collected[round] = collector_like(&expected[i], 1);
     }
     for (int i = 0; i < WORKERS; i++)
-        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "cannot start a thread");
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < WORKERS; i++) {

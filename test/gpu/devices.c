@@ -383,7 +383,7 @@ static void check_close_while_opening(gpu *g) {
                 scores_free(&got);
                 CHECK_STR(vmafgpu_backend_name(context), way == 3 ? g->vendor->name : "cpu");
             }
-            test_need(pthread_create(&releaser, NULL, release_soon, g) == 0, "a thread");
+            test_need(pthread_create(&releaser, NULL, release_soon, g) == 0, "cannot start a thread");
             vmafgpu_close(context);
             pthread_join(releaser, NULL);
             reel_free(g, &r);
@@ -1013,7 +1013,7 @@ static void check_devices_together(gpu *g) {
         m.g = g;
         config.gpu.copy_threads = 2;
         g->sim.hold((g->is_hip ? hip : cuda)[at]);
-        test_need(pthread_create(&other, NULL, end_rendezvous, &m) == 0, "a thread");
+        test_need(pthread_create(&other, NULL, end_rendezvous, &m) == 0, "cannot start a thread");
         context = open_checked(&config);
         pthread_join(other, NULL);
         CHECK(m.is_met);

@@ -259,17 +259,17 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
     for (int plane = 0; plane < planes; plane++)
         layouts[plane] = plane_place(f, index, plane, how, &p.size);
     if (kind == 'p') {
-        test_need(g->take_pinned(&pinned, p.size, 0) == 0, "pinned memory");
+        test_need(g->take_pinned(&pinned, p.size, 0) == 0, "out of pinned memory");
         p.bytes = (unsigned char *)pinned;
     } else {
         p.bytes = (unsigned char *)malloc(p.size);
-        test_need(p.bytes != NULL, "memory");
+        test_need(p.bytes != NULL, "out of memory");
     }
     memset(p.bytes, 0xEE, p.size);
     for (int plane = 0; plane < planes; plane++)
         plane_write(f, &layouts[plane], how, p.bytes);
     if (kind == 'd') {
-        test_need(g->take(&p.address, p.size) == 0, "device memory");
+        test_need(g->take(&p.address, p.size) == 0, "out of device memory");
         CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
     }
     for (int plane = 0; plane < planes; plane++) {
@@ -295,7 +295,7 @@ static inline void picture_free(gpu *g, picture *p) {
 static inline void picture_spoil(gpu *g, const picture *p) {
     if (p->address) {
         unsigned char *rubbish = (unsigned char *)malloc(p->size);
-        test_need(rubbish != NULL, "memory");
+        test_need(rubbish != NULL, "out of memory");
         memset(rubbish, 0xA7, p->size);
         CHECK_INT(g->write(p->address, rubbish, p->size), 0);
         free(rubbish);
@@ -316,7 +316,7 @@ static inline reel reel_make(gpu *g, const film *f, const storage *how) {
     r.f = f;
     r.count = 2 * f->clip.frames;
     r.pictures = (picture *)malloc(sizeof *r.pictures * (size_t)r.count);
-    test_need(r.pictures != NULL, "memory");
+    test_need(r.pictures != NULL, "out of memory");
     for (int i = 0; i < r.count; i++)
         r.pictures[i] = picture_make(g, f, i, how);
     return r;
@@ -472,7 +472,7 @@ static inline collector collector_like(const scores *expected, int subsample) {
     c.got.values = (double *)malloc(sizeof(double) * (size_t)(expected->rows * expected->columns + 1));
     c.subsample = subsample ? subsample : 1;
     c.wrong = "";
-    test_need(c.got.values != NULL, "memory");
+    test_need(c.got.values != NULL, "out of memory");
     return c;
 }
 
@@ -518,7 +518,7 @@ static inline void *tally_alloc(void *user, size_t size) {
         return NULL;
     }
     pointer = malloc(size);
-    test_need(pointer != NULL, "memory");
+    test_need(pointer != NULL, "out of memory");
     memset(pointer, 0xA5, size);
     __atomic_add_fetch(&t->live, 1, __ATOMIC_RELAXED);
     return pointer;

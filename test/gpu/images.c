@@ -469,7 +469,7 @@ static void check_code_objects(gpu *g) {
         char *moved = (char *)malloc(size + 2);
         scores got;
         where("the image in memory, at an address that is %s", shift ? "odd" : "even");
-        test_need(moved != NULL, "memory");
+        test_need(moved != NULL, "out of memory");
         memcpy(moved + shift, file, size);
         config.gpu.kernels = moved + shift;
         config.gpu.kernels_size = size;

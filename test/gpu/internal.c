@@ -42,7 +42,7 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
     vmafgpu__sums *sums = (vmafgpu__sums *)malloc(2 * FRAMES * sizeof *sums);
     int64_t largest = 0;
     int count = 0;
-    test_need(text && sums && frames <= FRAMES, "memory");
+    test_need(text && sums && frames <= FRAMES, "out of memory");
     where("cambi of %s %dx%d %d bits, '%s', batch %d", what ? what : "squares", width, height, depth, options, batch);
     if (!what)
         cover_with_squares(&f);
@@ -419,8 +419,8 @@ void test_self_test(gpu *g) {
 /* ---- uncertain sums and pixels ---- */
 
 /* Treats all sums as uncertain in the first pass. Sums that are still uncertain after a second pass are recomputed in
- * the order of libvmaf. `left` is the expected number of these: all, which is forced (IN_ORDER), none (DECIDED), or any
- * number (ANY). */
+ * the order of libvmaf. `left` specifies which sums these are: all, which the test enforces (IN_ORDER), none (DECIDED),
+ * or any (ANY). */
 enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {

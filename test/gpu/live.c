@@ -42,7 +42,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
     /* expected: the scores of a clip of the accepted pairs */
     accepted.clip.frames = pushed;
     accepted.luma = (unsigned char *)malloc(2 * (size_t)LIVE_FRAMES * f.plane_bytes);
-    test_need(accepted.luma != NULL, "memory");
+    test_need(accepted.luma != NULL, "out of memory");
     for (int i = 0; i < pushed; i++) {
         memcpy(accepted.luma + 2 * (size_t)i * f.plane_bytes, f.luma + 2 * (size_t)order[i] * f.plane_bytes,
                2 * f.plane_bytes);

@@ -109,7 +109,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* hipDeviceProp_t of HIP 6 and later, and of earlier versions. Only the fields that the library reads are at their
+/* hipDeviceProp_t of HIP 6 and later, and of earlier versions. Only the fields that the library reads are at their real
  * offsets. */
 struct Properties {
     char name[256], identity[32];

@@ -245,7 +245,7 @@ static void test_halves(void) {
         long double nearest = 1;
         uint32_t first = 0;
         uint64_t sum = 0xcbf29ce484222325u;
-        snprintf(test_where, sizeof test_where, "halves, transfer %d", (int)tables[t].transfer);
+        snprintf(test_where, sizeof test_where, "half floats, transfer %d", (int)tables[t].transfer);
         vmafgpu__fill_transfer(&vmafgpu__maths_of_target, tables[t].transfer, table);
         for (uint32_t half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
             const long double code = half < 0x7c00 ? code_of(tables[t].transfer, light_of(half)) : 65536;

@@ -81,7 +81,7 @@ has_xz() {
     return 1
 }
 
-# check_interface: sets $kernel_interface; ends the script if VMAFGPU__KERNEL_INTERFACE does not fit the types that
+# check_interface: sets $kernel_interface; ends the script if VMAFGPU__KERNEL_INTERFACE does not match the types that
 # kernels and host share
 check_interface() {
     kernel_interface=$("$root/test/interface.sh") ||

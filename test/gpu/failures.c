@@ -140,7 +140,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 }
 
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
-static const char *const fault_names[FAULTS] = { "call", "lost from call", "allocation" };
+static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
 /* Returns the step from one failing call to the next. With TEST_SOME, every other call is enough, because the host code
  * is the same for both vendors. */
@@ -167,8 +167,8 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     select_features(&config, &selections[selected]);
     for (long n = stride % 2 == 0 && g->vendor->backend == VMAFGPU_BACKEND_HIP ? 2 : 1; !is_over; n += stride) {
         tally t;
-        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend,
-              way->batch, way->queue, way->spoils ? ", reuse" : "");
+        where("%s %ld, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend, way->batch,
+              way->queue, way->spoils ? ", reuse" : "");
         if (way->spoils && runs) {
             reel_free(g, &r);
             r = reel_of_kinds(g, f, kind);
@@ -404,7 +404,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
         edit_results a;
         tally t;
         vmafgpu *v = NULL;
-        where("edits, %s %ld fails, '%s'", fault_names[fault], n, kind);
+        where("edits, %s %ld, '%s'", fault_names[fault], n, kind);
         for (int i = 0; i < SIMULATED_KINDS; i++)
             baseline[i] = g->sim.live(i);
         memset(&t, 0, sizeof t);

@@ -31,7 +31,7 @@
 
 namespace simulated {
 
-/* Result codes. Codes that exist in CUDA and HIP have the same value in both. */
+/* Result codes. Codes that exist in both CUDA and HIP have the same value in both. */
 /* clang-format off */
 enum Result {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_COPY_DIRECTION = 21,
@@ -89,8 +89,8 @@ struct Record {
 
 struct Work {
     uint64_t sequence = 0;
-    std::function<int()> run;       /* the work; if empty, `record` is used: */
-    std::shared_ptr<Record> record; /* the event to record, or with is_wait the event to wait for */
+    std::function<int()> run;       /* the work; if empty, `record` is recorded or waited for */
+    std::shared_ptr<Record> record; /* the event to record or, if is_wait, the event to wait for */
     bool is_wait = false;
 };
 
@@ -111,7 +111,7 @@ struct Context {
 struct Module {
     Context *context;
     int image;    /* index of the image in the library */
-    bool has_all; /* whether it has all kernels of the image; otherwise it has these: */
+    bool has_all; /* whether it contains all kernels of the image; if not, it contains these: */
     std::set<std::string> kernels;
 };
 struct Function {
@@ -293,7 +293,7 @@ template <class T, class Value> int answer(T *out, Value value) {
  * >>streams                                      the order of work
  * ================================================================================================ */
 
-/* Returns the stream whose work must run before the next work of `stream`, or NULL if the next work can run now. */
+/* Returns the stream whose work must run before the next work item of `stream`, or NULL if that item can run now. */
 inline Stream *blocker(const Stream &stream) {
     const Work &work = stream.queue.front();
     if (work.is_wait && !work.record->is_done)

@@ -7,13 +7,13 @@
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
  *         batch=N queue=N             set config.gpu.batch and .queue; default: chosen by the library
- *         model=vmaf_v0.6.1           a built-in model, or none for features only
+ *         model=vmaf_v0.6.1           a built-in model, or `none` to compute only features
  *         features='NAME[ OPTIONS]|...'   additional features; the frames then have chroma
  *         content=texture+mix         see test/clip.h; with bands+mix, CAMBI takes longer
  *         pairs=8                     number of distinct frame pairs, which are used in rotation
  *         seconds=0.5 repeats=5       length of a timed run, and number of runs; results are medians
  *         frames=N                    length of a timed run in frames instead of seconds
- *         check=3                     number of pairs that are compared with the CPU
+ *         check=3                     number of pairs whose scores are compared with those of the CPU
  *         gpu=N kernels=FILE driver=FILE
  *         threads=N                   config.gpu.threads, the number of threads that copy pageable frames
  *         side=N                      width and height of edits; default: 16, 64 and 128

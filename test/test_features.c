@@ -218,8 +218,8 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     return found;
 }
 
-/* Compares all clips. Returns the number of columns compared in the first frames of clips. `turn` selects the ways and
- * the clips. */
+/* Compares the values of all clips with libvmaf's reports. Returns the number of columns compared in the first frames
+ * of clips. `turn` selects the ways and the clips. */
 static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
     int found = 0;
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
@@ -255,7 +255,7 @@ static void compare_features(void) {
     }
 }
 
-/* Compares float models, both built-in ones and libvmaf's files. */
+/* Compares float models with libvmaf: built-in ones and libvmaf's files. */
 static void compare_models(void) {
     static const struct {
         const char *name;

@@ -223,7 +223,8 @@ static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
     frame->data[0] = f->luma + (size_t)i * f->plane_bytes;
 }
 
-/* Compares a film in several ways. If kind is not negative, the film is noise of this kind. */
+/* Compares the columns of a film with the formulas, in several ways. If kind is not negative, the film is noise of this
+ * kind. */
 static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
     static const struct {
         int threads;

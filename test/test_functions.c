@@ -284,7 +284,7 @@ static float weight_of(float t, double (*sine)(double)) {
     return (float)(4 * sine(pi * x) * sine(pi * x / 4) / (pi * pi * x * x));
 }
 
-/* Compares functions of a float, for every `step`-th positive float. */
+/* Compares functions of a float with those of the C library, for every `step`-th positive float. */
 static void compare_floats(uint32_t step) {
     static const float exponents[] = { 1.f / 3, 3, 7 };
     for (int k = 0; k < 3; k++) {

@@ -63,7 +63,8 @@ static uint32_t random_bits(void) {
 
 /* ---- clips ---- */
 
-/* Scores a film with all masks and several numbers of threads, and compares it with plain C on one thread. */
+/* Scores a film with all masks and several numbers of threads, and compares the scores with those of plain C on one
+ * thread. */
 static void check_film(const char *what, int width, int height, int depth, const vmafgpu_model_config *models,
                        int model_count, const vmafgpu_feature_config *features, int feature_count) {
     film f = film_make(what, width, height, depth, 3, 5);
@@ -536,7 +537,7 @@ static image picture_make(int kind, int side, int w, int h, int depth) {
     return r;
 }
 
-/* Compares VIF at all scales. Each scale reads the output of the scalar code for the previous scale. */
+/* Compares VIF with the scalar code at all scales. Each scale reads the scalar output of the previous scale. */
 static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count,
                            int threads) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
@@ -613,7 +614,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         block_free(&now[i].b);
 }
 
-/* Compares ADM at all scales. Each scale reads the output of the scalar code for the previous scale. */
+/* Compares ADM with the scalar code at all scales. Each scale reads the scalar output of the previous scale. */
 static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;
@@ -891,7 +892,8 @@ static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_
     CHECK(same);
 }
 
-/* Compares the functions of SpEED. `w` is the width of a plane or the number of blocks in a row. */
+/* Compares the functions of SpEED with the scalar ones. `w` is the width of a plane or the number of blocks in a
+ * row. */
 static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, WIDE = 448, HIGH = 16 };
     const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_level_scalar;
@@ -1228,8 +1230,9 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     }
 }
 
-/* Compares CAMBI. Kinds of pictures: 0 steps, 1 a gradient with little noise, 2 patches of two values, 3 uniform, 4
- * small patches with large steps and a few different samples, so that c-values have many more fractional bits. */
+/* Compares CAMBI with plain C. Kinds of pictures: 0 steps, 1 a gradient with little noise, 2 patches of two values, 3
+ * uniform, 4 small patches with large steps and a few different samples, so that c-values have many more fractional
+ * bits. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = { "cambi", options };
     vmafgpu_config config;
@@ -1305,7 +1308,7 @@ static void test_banding(void) {
     check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
 }
 
-/* Compares whole clips with v1 models. */
+/* Scores whole clips with v1 models, and compares the scores with those of plain C. */
 static void test_v1_clips(void) {
     static const char *const whats[] = { "bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash" };
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160" };

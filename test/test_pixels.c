@@ -56,7 +56,8 @@ static const uint64_t cube_sums[3][2][2][3] = {
 #include "golden/pixels_cube.h"
 };
 
-/* Compares every `step`-th colour of the colour cube, in shuffled order. */
+/* Converts every `step`-th colour of the colour cube, in shuffled order, and compares the results with the exact
+ * samples. */
 static void test_cube(void) {
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
                                                      vmafgpu__choose_level(24) };
@@ -115,7 +116,8 @@ static void test_cube(void) {
     free(out);
 }
 
-/* Compares rows of random colours, converted to chroma without subsampling, on all instruction sets. */
+/* Converts rows of random colours to chroma without subsampling on all instruction sets, and compares the results with
+ * those for single pixels. */
 static void test_chroma_levels(void) {
     static const vmafgpu__chroma_taps taps = { { 0, 1, 0 }, 1 };
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
@@ -170,8 +172,8 @@ static void test_chroma_levels(void) {
     }
 }
 
-/* Compares conversions to all depths, from codes of 8 and 10 bits and with all sums of weights, for random colours and
- * for greys whose exact values are close to a rounding boundary. */
+/* Compares conversions with the exact samples, to all depths, from codes of 8 and 10 bits, and with all sums of
+ * weights. The colours are random, or greys whose exact values are close to a rounding boundary. */
 static void test_shifts(void) {
     static const int weights[] = { 1, 2, 4, 8, 16 };
     const int rounds = test_depth() == TEST_ALL ? 100000 : 200;
@@ -436,8 +438,8 @@ static vmafgpu_config config_of(const format *f, int which) {
     return c;
 }
 
-/* Compares all samples of the converted planes, in all formats, from all kinds of pixels, with several instruction sets
- * and numbers of threads. */
+/* Compares all samples of converted planes with the exact samples, in all formats, from all kinds of pixels, and with
+ * several instruction sets and numbers of threads. */
 static void test_planes(void) {
     static const unsigned masks[] = { 0, 16, 24 };
     vmafgpu_feature_config features[2] = VMAFGPU_INIT;

@@ -903,7 +903,7 @@ static void check_queries(const track *c, vmafgpu *plain, int may_lack_rows) {
     }
 }
 
-/* Compares pooled values. The clip must be complete. */
+/* Compares pooled values if the clip is complete. */
 static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
     const int last = c->delivered - 1;
     double got = 0, expected = 0;

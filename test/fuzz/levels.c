@@ -120,7 +120,7 @@ static outcome run_case(const fuzz_case *c, const film *f, const vmafgpu_config 
 
 /* ---- comparing ---- */
 
-/* Compares bits; all NaNs are equal. */
+/* Whether two values have the same bits. All NaNs are equal. */
 static int is_equal(double a, double b) {
     return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
 }

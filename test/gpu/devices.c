@@ -58,7 +58,7 @@ static const selection *selection_of(int selected) {
 /* How a clip is pushed. */
 typedef struct push_plan {
     int selected, batch, queue, subsample, threads, delivery, discard;
-    int first, end; /* range of pushed pairs; frames before and after it are preceding and following frames */
+    int first, end; /* range of pushed pairs; the frames around it are preceding and following frames */
     int ahead;      /* number of pairs that are acquired ahead; 0: acquires none */
     int depth, shift, chroma;
 } push_plan;

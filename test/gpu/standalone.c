@@ -52,7 +52,7 @@ static film standalone_film(const standalone_case *m) {
     return film_make_colour(m->what, m->width, m->height, m->depth, m->chroma, m->frames, 11);
 }
 
-/* Compares the scores of a clip, and then those of single pairs. */
+/* Compares the scores of a clip, and then of single pairs, with those of the CPU. */
 static void check_standalone(gpu *g, const standalone_case *m) {
     film f = standalone_film(m);
     char text[640];

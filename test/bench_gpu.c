@@ -576,9 +576,9 @@ static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     if (problem)
         printf("  %s\n", problem);
     else if (s->compared)
-        printf("  equal: %d to the CPU, %lld between laps\n", f->check, (long long)s->compared);
+        printf("  equal scores: %d with the CPU, %lld between laps\n", f->check, (long long)s->compared);
     else
-        printf("  equal: %d to the CPU\n", f->check);
+        printf("  equal scores: %d with the CPU\n", f->check);
     return problem != NULL;
 }
 
@@ -1034,7 +1034,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
 static int bench_edits(const film *f, cuda *c, const options *o) {
     static const int sides[] = { 16, 64, 128 };
     int differs = 0;
-    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s",
+    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "result", "M tries/s",
            "us/try", "host us", "one, us", "commit, us", "MB");
     for (int way = 0; way < 3; way++) {
         const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;

@@ -264,7 +264,7 @@ static void test_halves(void) {
         CHECK(nearest > 1e-7L); /* errors of powl() are much smaller */
         CHECK_INT(table[0], 0);
         if (!CHECK(sum == tables[t].sum))
-            printf("sum 0x%016" PRIx64 ", nearest to a half %Lg\n", sum, nearest);
+            printf("sum 0x%016" PRIx64 ", smallest distance to a half %Lg\n", sum, nearest);
     }
     CHECK_INT(vmafgpu__half_index(0x8000), 0);
     CHECK_INT(vmafgpu__half_index(0xbc00), 0);

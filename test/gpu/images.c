@@ -151,8 +151,8 @@ static void check_texts(gpu *g) {
         { "another text", foreign, sizeof foreign - 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
         { "a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels: is not a file of vmafgpu kernels" },
         { "for a newer device", later, sizeof later - 1, "config.gpu.kernels: requires compute capability 12.1" },
-        { "not compiled", broken, sizeof broken - 1, "config.gpu.kernels: driver rejects the kernels (" },
-        { "no machine code", elf, sizeof elf - 1, "config.gpu.kernels: driver rejects the kernels (" },
+        { "not valid PTX", broken, sizeof broken - 1, "config.gpu.kernels: driver rejects the kernels (" },
+        { "not machine code", elf, sizeof elf - 1, "config.gpu.kernels: driver rejects the kernels (" },
     };
     const char *const paths[] = { "there/is/no/such/file.ptx", "." };
     config.gpu.kernels_path = NULL;

@@ -21,7 +21,7 @@ static inline int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Returns the quantile p, 0 to 1. Sorts the values. */
+/* Returns the p-quantile, with p from 0 to 1. Sorts the values. */
 static inline double quantile(double *values, int count, double p) {
     qsort(values, (size_t)count, sizeof *values, compare_doubles);
     return values[(int)(p * (count - 1) + 0.5)];

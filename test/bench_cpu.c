@@ -1,6 +1,6 @@
-/* The CPU benchmark. Measures milliseconds per pair for different numbers of threads, with frames in memory. To show
- * what the machine allows, it also measures the same number of single-threaded processes that run at the same time.
- * Each round measures everything once, and the results are medians over the rounds.
+/* The CPU benchmark. Measures milliseconds per pair for different numbers of threads, with frames in memory. For
+ * comparison, it also measures the same number of single-threaded processes running in parallel, which shows roughly
+ * what the machine allows. Each round measures everything once, and the results are medians over the rounds.
  *
  *     bench_cpu [KEY=VALUE ...]
  *         size=1920x1080 bits=8     default: 576x324, 1080p and 4K, 8 and 10 bits
@@ -28,7 +28,7 @@ typedef struct options {
     double seconds;
 } options;
 
-/* Ends the program. Frees no memory, because the process ends. */
+/* Prints the message and exits. Memory is not freed. */
 static void die(const char *what) {
     fprintf(stderr, "bench_cpu: %s\n", what);
     exit(1);
@@ -49,7 +49,7 @@ static film film_make(int width, int height, int bits) {
     f.height = height;
     f.bits = bits;
     if (!samples || !clip_init(&c, "texture+mix", width, height, bits, 420, PAIRS, 1))
-        die("no clip");
+        die("cannot generate the clip");
     for (int i = 0; i < PAIRS; i++) {
         for (int k = 0; k < 2; k++) {
             f.luma[i][k] = malloc(count * (bits > 8 ? 2 : 1));
@@ -98,8 +98,8 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     }
 }
 
-/* Runs one context for about `o->seconds`. Returns the seconds per pair, and lowers *least to the time of the fastest
- * pair. */
+/* Runs one context for about `o->seconds`. Returns the seconds per pair. Sets *least to the time of the fastest pair if
+ * that is shorter. */
 static double run(const film *f, int threads, const options *o, double *least) {
     vmafgpu *context = open_context(f, threads, o->mask);
     int64_t pairs = 0;
@@ -117,14 +117,14 @@ static double run(const film *f, int threads, const options *o, double *least) {
     return (end - start) / (double)pairs;
 }
 
-/* Runs `count` processes with one thread each at the same time. Returns the mean of their seconds per pair, and lowers
- * *least to the mean of their fastest pairs. */
+/* Runs `count` processes with one thread each at the same time. Returns the mean of their seconds per pair. Sets *least
+ * to the mean of their fastest pairs if that is shorter. */
 static double run_processes(const film *f, int count, const options *o, double *least) {
     double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double sum = 0, shortest = 0;
     if (shared == (double *)MAP_FAILED)
-        die("no memory to share");
+        die("cannot allocate shared memory");
     for (int i = 0; i < count; i++) {
         if (fork() == 0) {
             shared[count + i] = 1e9;

@@ -1,21 +1,21 @@
 /* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, the
- * cost of RGB frames, edits per second, and the time to open a context. Except for pixels and maps, it compares the
- * scores with those of the CPU, bit for bit. Without a GPU it prints one line and succeeds. test/bench/README.md
- * explains the table.
+ * cost of RGB frames, edits per second, and the time to open a context. Except in the parts `pixels` and `maps`, it
+ * compares the scores with those of the CPU, bit for bit. Without a GPU it prints one line and succeeds.
+ * test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
  *         batch=N queue=N             set config.gpu.batch and .queue; default: chosen by the library
- *         model=vmaf_v0.6.1           a built-in model, or none for features only
+ *         model=vmaf_v0.6.1           a built-in model, or `none` to compute only features
  *         features='NAME[ OPTIONS]|...'   additional features; the frames then have chroma
  *         content=texture+mix         see test/clip.h; with bands+mix, CAMBI takes longer
  *         pairs=8                     number of distinct frame pairs, which are used in rotation
  *         seconds=0.5 repeats=5       length of a timed run, and number of runs; results are medians
  *         frames=N                    length of a timed run in frames instead of seconds
- *         check=3                     number of pairs that are compared with the CPU
+ *         check=3                     number of pairs whose scores are compared with those of the CPU
  *         gpu=N kernels=FILE driver=FILE
- *         threads=N                   sets config.gpu.threads, which copy pageable frames
+ *         threads=N                   config.gpu.threads, the number of threads that copy pageable frames
  *         side=N                      width and height of edits; default: 16, 64 and 128
  *         devices=2                   number of GPUs, starting at gpu=N; each holds all device frames
  *         peer=PROGRAM                a program to compare with; default: VMAF_CUDA_BENCH in the environment. It is
@@ -46,7 +46,7 @@ enum {
     LATENCY_WARM_UP = 40
 };
 
-/* Ends the program with a message. Frees no memory, because the process ends. */
+/* Prints the message and exits. Memory is not freed. */
 static void die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -228,9 +228,9 @@ typedef struct sink {
     int columns, pairs;
     double *kept; /* rows of the first kept_rows frames */
     int64_t kept_rows;
-    double *lap; /* one row per pair, of the second lap; NULL if laps are not compared */
+    double *lap; /* the rows of the second lap, one per pair; NULL if laps are not compared */
     char has_lap[MAX_PAIRS];
-    int64_t frames; /* length of the clip; the last row differs because its motion has no next frame */
+    int64_t frames; /* length of the clip; its last row differs because motion has no next frame there */
     int64_t compared, differing, failed;
 } sink;
 
@@ -419,7 +419,7 @@ static void film_free(film *f) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Reels: a film in the memory that a case needs
+ * Reels: films in the kind of memory that a case needs
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct reel {
@@ -431,7 +431,7 @@ typedef struct reel {
     void *pinned[MAX_PAIRS][2];
 } reel;
 
-/* Returns a pitch such as decoders and cuMemAllocPitch() use. */
+/* Returns a pitch like those of decoders and cuMemAllocPitch(). */
 static size_t device_pitch(const film *f, int plane) {
     return (f->row_bytes[plane] + 255) / 256 * 256;
 }
@@ -514,7 +514,7 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
 }
 
 /* Scores `frames` pairs of the rotation. Returns the seconds from the first push to the last score. With several GPUs,
- * r is an array with one reel for each. */
+ * r is an array with one reel per GPU. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)
@@ -532,7 +532,7 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     return now() - start;
 }
 
-/* Copies the same bytes from pinned memory, without scoring them. Returns the seconds. */
+/* Copies as many bytes from pinned memory as `frames` pairs contain, without scoring. Returns the seconds. */
 static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
@@ -576,9 +576,9 @@ static int report_scores(const vmafgpu *v, const sink *s, const film *f) {
     if (problem)
         printf("  %s\n", problem);
     else if (s->compared)
-        printf("  equal: %d to the CPU, %lld between laps\n", f->check, (long long)s->compared);
+        printf("  equal scores: %d with the CPU, %lld between laps\n", f->check, (long long)s->compared);
     else
-        printf("  equal: %d to the CPU\n", f->check);
+        printf("  equal scores: %d with the CPU\n", f->check);
     return problem != NULL;
 }
 
@@ -748,10 +748,10 @@ static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, 
     const unsigned char *luma = f->pictures[pair][side];
     unsigned char *out = (unsigned char *)allocate(count * (size_t)kind->size);
     for (size_t i = 0; i < count; i++) {
-        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte: noise if samples are longer */
+        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte; noise in words */
         for (unsigned k = 0; k < 4; k++) {
             const unsigned sample = (value + 3 * k) & 255;
-            if (kind->size == 8) { /* halves from 0.5 to 1 */
+            if (kind->size == 8) { /* half floats from 0.5 to 1 */
                 out[i * 8 + 2 * k] = (unsigned char)(sample << 2);
                 out[i * 8 + 2 * k + 1] = (unsigned char)(0x38 | sample >> 6);
             } else if (kind->size == 4) {
@@ -806,8 +806,8 @@ static void pixel_frame_free(pixel_frame *p, cuda *c) {
     }
 }
 
-/* Returns the GPU microseconds from the point where the caller's stream has drawn a pair to the point where it may
- * overwrite the pair. */
+/* Returns the microseconds of GPU time from when the caller's stream has drawn a pair until it may overwrite the
+ * pair. */
 static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
@@ -827,7 +827,8 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     return 1e3 * milliseconds;
 }
 
-/* Returns the GPU microseconds per conversion of a frame. Repeatedly converts frames that are still in the slots. */
+/* Returns the microseconds of GPU time per converted frame. Repeatedly converts the frames that are still in the slots
+ * of the queue. */
 static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
     enum { LAUNCHES = 32 };
     float milliseconds = 0;
@@ -930,7 +931,7 @@ static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pai
     return v;
 }
 
-/* Measures edits of one size and prints a line. Returns whether a score differs from the CPU. */
+/* Measures edits of one size and prints a line. Returns whether a score differs from that of the CPU. */
 static int bench_tries(const film *f, cuda *c, source where, int side, int exact, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     const int count = o->frames ? o->frames : side <= 16 ? 131072 : side <= 64 ? 32768 : 8192;
@@ -965,7 +966,7 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
             die("%s", vmafgpu_last_error(v));
         seconds[at] = now() - start;
         host[at] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
-        for (int k = 0; k < checked; k++) { /* padding after the result is not compared */
+        for (int k = 0; k < checked; k++) { /* the padding after `result` is not compared */
             differs |= memcmp(&scores[k], &expected[k], offsetof(vmafgpu_edit_score, result)) != 0 ||
                        scores[k].result != expected[k].result;
         }
@@ -994,8 +995,8 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     return differs;
 }
 
-/* Returns the live pairs per second. Each pair has a map in device memory, in blocks of `block` samples; without maps
- * if 0. */
+/* Returns the number of live pairs per second. Each pair gets a map in device memory with blocks of `block` samples; if
+ * `block` is 0, there are no maps. */
 static double map_speed(const film *f, cuda *c, int block, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     double speeds[MAX_REPEATS];
@@ -1033,7 +1034,7 @@ static double map_speed(const film *f, cuda *c, int block, const options *o) {
 static int bench_edits(const film *f, cuda *c, const options *o) {
     static const int sides[] = { 16, 64, 128 };
     int differs = 0;
-    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "asked", "M tries/s",
+    printf("\n%-9s %4s %-8s %-7s %10s %9s %9s %9s %11s %7s\n", "edits", "bits", "samples", "result", "M tries/s",
            "us/try", "host us", "one, us", "commit, us", "MB");
     for (int way = 0; way < 3; way++) {
         const int where = way == 1 ? SOURCE_PAGEABLE : SOURCE_DEVICE;
@@ -1064,8 +1065,8 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
  * Opening a context
  * ------------------------------------------------------------------------------------------------ */
 
-/* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. Returns 0 if there is no
- * GPU, and writes the message to `reason`. */
+/* Opens and closes a context. If `what` is not NULL, also scores a pair and prints the times. If there is no GPU,
+ * returns 0 and writes the message to `reason`. */
 static int time_open(const char *what, const options *o, char *reason, size_t size) {
     vmafgpu_config config;
     vmafgpu_frame frame;

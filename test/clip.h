@@ -1,6 +1,6 @@
-/* Generates test clips from a seed: a reference and a distorted version, in any size, chroma format and depth of 8 to
- * 16 bits. All arithmetic is in integers, so the bytes are the same on all machines. The values in test/golden were
- * computed from these samples: if the samples change, regenerate these values.
+/* Generates test clips from a seed: a reference and a distorted version, in any size, any chroma format and any depth
+ * from 8 to 16 bits. All arithmetic is in integers, so the bytes are the same on all machines. The values in
+ * test/golden were computed from these samples: if the samples change, regenerate these values.
  *
  *     clip c;
  *     clip_init(&c, "texture+mix", 320, 180, 8, 420, 10, 1);
@@ -95,7 +95,7 @@ static inline int clip_plane_count(const clip *c) {
     return c->chroma == 400 ? 1 : 3;
 }
 
-/* The chroma planes of odd-sized pictures are rounded up, as in all tools except libvmaf. */
+/* If the picture size is odd, the chroma size is rounded up, as in all tools except libvmaf. */
 static inline int clip_plane_width(const clip *c, int plane) {
     return plane > 0 && c->chroma != 444 ? (c->width + 1) / 2 : c->width;
 }
@@ -115,7 +115,7 @@ static inline uint32_t clip_hash(uint32_t a, uint32_t b, uint32_t c) {
     return h ^ (h >> 15);
 }
 
-/* Returns 16 bits of noise: random values on a grid of 1 << step samples, interpolated linearly. */
+/* Returns 16-bit noise: random values on a grid with a spacing of 1 << step samples, interpolated linearly. */
 static inline uint32_t clip_octave(uint32_t x, uint32_t y, int step, uint32_t seed) {
     uint32_t n = 1u << step, gx = x >> step, gy = y >> step, fx = x & (n - 1), fy = y & (n - 1);
     uint32_t a = clip_hash(gx, gy, seed) >> 16, b = clip_hash(gx + 1, gy, seed) >> 16;
@@ -124,7 +124,7 @@ static inline uint32_t clip_octave(uint32_t x, uint32_t y, int step, uint32_t se
     return (top * (n - fy) + bottom * fy) >> step;
 }
 
-/* Returns a reference sample with 16 bits. Clips use its upper `depth` bits. */
+/* Returns a 16-bit reference sample. Clips use its upper `depth` bits. */
 static inline uint32_t clip_sample16(const clip *c, uint32_t x, uint32_t y, uint32_t frame, uint32_t seed) {
     uint32_t h, n;
     switch (c->content) {
@@ -207,7 +207,7 @@ static inline int clip_washed_plane(const clip *c) {
     return c->distortion == CLIP_WASH ? 2 : c->distortion == CLIP_RINSE ? 1 : 0;
 }
 
-/* Returns a clip whose content and distortion are those of one plane. */
+/* Returns a copy of the clip with the content and the distortion that apply to this plane. */
 static inline clip clip_of_plane(const clip *c, int plane) {
     clip p = *c;
     if (c->content == CLIP_GREY || (c->content == CLIP_BANDS && plane > 0))

@@ -71,7 +71,7 @@ static VmafConfiguration plain(void) {
     VmafConfiguration config;
     memset(&config, 0, sizeof config);
     config.log_level = VMAF_LOG_LEVEL_NONE;
-    config.cpumask = (uint64_t)-1; /* the vector code of libvmaf differs in the last bits */
+    config.cpumask = (uint64_t)-1; /* results of libvmaf's vector code differ in the last bits */
     return config;
 }
 
@@ -109,7 +109,7 @@ static void print_score(const char *what, int err, const double *score) {
 
 typedef struct clip {
     const char *title;
-    const char *versions[3]; /* of the models, whose names are model0, model1, model2 */
+    const char *versions[3]; /* of the models, which are named model0, model1, model2 */
     uint64_t flags;
     const char *features[4];
     const char *option, *value; /* for the first feature */
@@ -218,7 +218,7 @@ static void run_collection(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
-/* Imports values, and pushes pairs in any order. */
+/* Imports values, and pushes pairs out of order. */
 static void run_imports(const char *folder) {
     static const char *const names[] = {
         "VMAF_integer_feature_adm2_score",       "VMAF_integer_feature_motion2_score",
@@ -446,7 +446,7 @@ static int threads(void) {
     }
     bad |= push_filled(c, VMAF_PIX_FMT_YUV420P, 8, 0, FRAMES + 1) == 0;
     vmaf_model_destroy(model);
-    bad |= vmaf_close(c); /* without a flush before */
+    bad |= vmaf_close(c); /* without a preceding flush */
     printf("threads: %s\n", bad ? "wrong" : "right");
     return bad;
 }
@@ -505,7 +505,7 @@ static int run_cuda(int method, unsigned bpc, const char *feature, double *score
             vmaf_picture_unref(&host);
         }
         bad |= vmaf_read_pictures(c, &p[0], &p[1], i);
-        bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* makes a GPU finish its batch */
+        bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* forces a GPU to finish its batch */
     }
     bad |= vmaf_read_pictures(c, NULL, NULL, 0);
     for (unsigned i = 0; i < FRAMES; i++)
@@ -580,7 +580,7 @@ void *__wrap_realloc(void *pointer, size_t size) {
     return is_failing() ? NULL : __real_realloc(pointer, size);
 }
 
-/* Calls each function once, up to the first error. */
+/* Calls each function once, and stops at the first error. */
 static int use_memory(const char *folder) {
     VmafContext *c = NULL;
     VmafModel *model = NULL, *main_model = NULL;

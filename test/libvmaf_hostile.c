@@ -1,5 +1,5 @@
-/* Misuses our libvmaf library, and uses it in unusual ways. Checks the return value of each call. Sanitizers detect
- * invalid reads, writes and frees.
+/* Misuses this project's libvmaf library, and uses it in unusual ways. Checks the return value of each call. Sanitizers
+ * detect invalid reads, writes and frees.
  *
  *     libvmaf_hostile FOLDER     writes its reports to the folder
  */
@@ -66,7 +66,7 @@ static VmafModel *model_of(const char *name) {
     return m;
 }
 
-/* Reads a new pair. Frees it if the call fails. */
+/* Passes a new pair to vmaf_read_pictures(). Frees the pair if the call fails. */
 static int push(VmafContext *c, unsigned bpc, unsigned w, unsigned h, unsigned index) {
     VmafPicture p[2] = { picture_of(bpc, w, h), picture_of(bpc, w, h) };
     int err = vmaf_read_pictures(c, &p[0], &p[1], index);
@@ -168,7 +168,7 @@ static void test_pools(void) {
     vmaf_model_destroy(m);
 }
 
-/* Samples that exceed the bit depth. With threads, a later call can return the error. */
+/* Samples that exceed the bit depth. With threads, the error may not be returned until a later call. */
 static void test_illegal_samples(unsigned threads) {
     VmafContext *c = context(threads, 0);
     VmafModel *m = model_of("vmaf");
@@ -281,7 +281,7 @@ static void test_configurations(void) {
     vmaf_model_destroy(m);
 }
 
-/* Returns the contents of a file, which the next call overwrites. */
+/* Returns the contents of a file in a buffer that the next call overwrites. */
 static const char *text_of(const char *path) {
     static char text[1 << 16];
     FILE *file = fopen(path, "rb");

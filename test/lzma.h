@@ -3,8 +3,8 @@
  * lzma_literals() writes a stream in the .lzma format that contains only literals and no matches. `out` needs 8 * size
  * + 32 bytes. Returns the number of bytes written.
  *
- * container_seal() writes the head of a container with `count` blobs, whose entries have been written. `interface` is
- * VMAFGPU__KERNEL_INTERFACE, or another value for a container of another version of vmafgpu.h. */
+ * container_seal() writes the head of a container with `count` blobs. The entries must have been written before.
+ * `interface` is VMAFGPU__KERNEL_INTERFACE, or another value for a container of another version of vmafgpu.h. */
 #ifndef LZMA_H
 #define LZMA_H
 
@@ -14,7 +14,7 @@
 
 typedef struct range_coder {
     unsigned char *out;
-    uint64_t low, held; /* held: number of bytes that a carry may still change, `first` and then 255s */
+    uint64_t low, held; /* held: bytes that a carry may still change: `first`, then bytes of 255 */
     uint32_t range;
     unsigned char first;
 } range_coder;
@@ -47,7 +47,7 @@ static inline size_t lzma_literals(const void *data, size_t size, unsigned char 
     for (int i = 0; i < 256; i++)
         odds[i] = 1024;
     for (int i = 0; i < 13; i++)
-        out[i] = i < 5 ? 0 : 255; /* properties without contexts; an unknown size */
+        out[i] = i < 5 ? 0 : 255; /* lc = lp = pb = 0; the size is unknown */
     for (size_t i = 0; i < size; i++) {
         const unsigned value = ((const unsigned char *)data)[i];
         range_bit(&r, &is_copy, 0);

@@ -146,7 +146,7 @@ static void put_name(unsigned char *at, const char *name) {
     memcpy(at, name, strlen(name));
 }
 
-/* `words` has WORDS arguments for each blob. */
+/* `words` contains WORDS arguments for each blob. */
 static int pack(const char *vendor, uint32_t interface, const char *container_path, const char *header_path, int count,
                 char **words) {
     static unsigned char head[HEAD + MOST * ENTRY] = "vmafgpu kernels\n";

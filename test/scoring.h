@@ -23,7 +23,7 @@ static inline void film_room(film *f, int has_chroma) {
     f->luma = (unsigned char *)malloc(f->plane_bytes * 2 * (size_t)f->clip.frames + 1);
     f->chroma_bytes = has_chroma ? clip_plane_samples(&f->clip, 1) * (size_t)f->bytes_per_sample : 0;
     f->chroma = has_chroma ? (unsigned char *)malloc(f->chroma_bytes * 4 * (size_t)f->clip.frames + 1) : NULL;
-    test_need(f->luma && (f->chroma || !has_chroma), "memory");
+    test_need(f->luma && (f->chroma || !has_chroma), "out of memory");
 }
 
 static inline film film_make(const char *what, int width, int height, int depth, int frames, uint32_t seed) {
@@ -36,9 +36,9 @@ static inline film film_make(const char *what, int width, int height, int depth,
     film_room(&f, 0);
     count = clip_plane_samples(&f.clip, 0);
     samples = (uint16_t *)malloc(count * 2);
-    test_need(samples != NULL, "memory");
+    test_need(samples != NULL, "out of memory");
     for (int i = 0; i < 2 * frames; i++) {
-        test_need(clip_plane(&f.clip, i / 2, i % 2, 0, samples), "memory");
+        test_need(clip_plane(&f.clip, i / 2, i % 2, 0, samples), "out of memory");
         clip_store(samples, count, f.bytes_per_sample, f.luma + (size_t)i * f.plane_bytes);
     }
     free(samples);
@@ -56,9 +56,9 @@ static inline film film_make_colour(const char *what, int width, int height, int
     f.chroma_bytes = count * (size_t)f.bytes_per_sample;
     f.chroma = (unsigned char *)malloc(f.chroma_bytes * 4 * (size_t)frames + 1);
     samples = (uint16_t *)malloc(count * 2);
-    test_need(f.chroma && samples, "memory");
+    test_need(f.chroma && samples, "out of memory");
     for (int i = 0; i < 4 * frames; i++) {
-        test_need(clip_plane(&f.clip, i / 4, i / 2 % 2, 1 + i % 2, samples), "memory");
+        test_need(clip_plane(&f.clip, i / 4, i / 2 % 2, 1 + i % 2, samples), "out of memory");
         clip_store(samples, count, f.bytes_per_sample, f.chroma + (size_t)i * f.chroma_bytes);
     }
     free(samples);
@@ -66,7 +66,7 @@ static inline film film_make_colour(const char *what, int width, int height, int
 }
 
 /* Fills luma with noise that differs between the two frames of a pair. Kind 0 has samples from the full range, kind 1
- * only the lowest and the highest sample. */
+ * only the lowest and the highest value. */
 static inline void film_fill_noise(film *f, int kind, uint32_t seed) {
     const uint32_t top = (1u << f->clip.depth) - 1;
     const size_t count = 2 * (size_t)f->clip.frames * f->plane_bytes / (size_t)f->bytes_per_sample;
@@ -188,7 +188,7 @@ static inline scores scores_of(vmafgpu *context) {
     s.rows = (int)vmafgpu_score_count(context);
     s.columns = vmafgpu_column_count(context);
     s.values = (double *)malloc(sizeof(double) * (size_t)(s.rows * s.columns + 1));
-    test_need(s.values != NULL, "memory");
+    test_need(s.values != NULL, "out of memory");
     for (int i = 0; i < s.rows; i++) {
         vmafgpu_score row;
         if (CHECK_INT(vmafgpu_score_at(context, (int64_t)i * step, &row), VMAFGPU_OK))
@@ -232,7 +232,7 @@ static inline scores film_score_live(const film *f, const vmafgpu_config *config
             s.rows = f->clip.frames;
             s.columns = vmafgpu_column_count(context);
             s.values = (double *)malloc(sizeof(double) * (size_t)(s.rows * s.columns + 1));
-            test_need(s.values != NULL, "memory");
+            test_need(s.values != NULL, "out of memory");
         }
         memcpy(s.values + last * s.columns, score.values, sizeof(double) * (size_t)s.columns);
     }
@@ -245,7 +245,7 @@ static inline void check_row(const double *got, const double *expected, int colu
         CHECK_BITS(got[i], expected[i]);
 }
 
-/* Checks that `got` equals the rows of `expected` from `first` on. */
+/* Checks that `got` equals the rows of `expected` that begin with row `first`. */
 static inline void check_rows(const scores *got, const scores *expected, int first) {
     if (CHECK(got->values && expected->values) && CHECK_INT(got->columns, expected->columns) &&
         CHECK(first + got->rows <= expected->rows)) {

@@ -1,8 +1,8 @@
-/* Scores a clip of two frames with each feature, with two models, with an edit and with RGB. Prints one line for each,
+/* Scores a clip of two frames with each feature, with two models, with an edit and as RGB. Prints one line for each,
  * with the exact values or the error message. test_switches.sh compares the lines of builds with and without some
  * features.
  *
- *     switches cpu | gpu      VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS: the simulated GPU */
+ *     switches cpu | gpu      gpu: the simulated GPU that VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS select */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
             config.feature_count = 1;
             report(features[i], &config);
         }
-        for (int i = 0; i < 3; i++) { /* the third has an option for CAMBI, which this model does not use */
+        for (int i = 0; i < 3; i++) { /* the third config has an option for CAMBI, which this model does not use */
             vmafgpu_config config = common;
             vmafgpu_model_config model;
             memset(&model, 0, sizeof model);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes the compiler round each product and each sum in the tests' formulas, as in the library, whatever its flags. */
+/* Makes the compiler round each product and each sum in the tests' formulas, as in the library, regardless of its
+ * flags. */
 #if defined(__clang__)
 #if defined(__x86_64__) || defined(__i386__)
 #pragma float_control(precise, on)
@@ -24,7 +25,7 @@
 
 enum { TEST_SHOWN = 20 };
 
-/* A program with several files defines TEST_STATE as nothing in one file, and as `extern` in the others. */
+/* A program with several source files defines TEST_STATE as nothing in one of them, and as `extern` in the others. */
 #ifndef TEST_STATE
 #define TEST_STATE static
 #endif
@@ -36,7 +37,7 @@ TEST_STATE char test_where[256]; /* the name of the current case, which is print
 #define CHECK_INT(got, expected)  test_int((int64_t)(got), (int64_t)(expected), __FILE__, __LINE__, #got)
 #define CHECK_BITS(got, expected) test_bits((got), (expected), __FILE__, __LINE__, #got)
 #define CHECK_STR(got, expected)  test_str((got), (expected), __FILE__, __LINE__, #got)
-/* The text contains these words. */
+/* Checks that the text contains these words. */
 #define CHECK_HAS(text, words) test_has((text), (words), __FILE__, __LINE__, #text)
 
 static inline int test_end(void);
@@ -52,8 +53,8 @@ static inline test_amount test_depth(void) {
                                                             : TEST_SOME;
 }
 
-/* Whether checks of the current case count. With TEST_CASE=TEXT in the environment, only the checks of cases whose name
- * contains TEXT count. */
+/* Whether the checks of the current case are counted. With TEST_CASE=TEXT in the environment, only the checks of cases
+ * whose name contains TEXT are counted. */
 static inline int test_is_wanted(void) {
     static const char *text;
     static int is_known;
@@ -104,8 +105,9 @@ static inline int test_bits(double got, double expected, const char *file, int l
     return ok;
 }
 
-/* Compares a value with one that the test computes with log10(), pow() or exp() of the C library. The functions of the
- * header have the bits of the GNU C library on x86-64 with FMA. In other C libraries the last bits can differ. */
+/* Compares a value with one that the test computes with log10(), pow() or exp() of the C library. The header's own
+ * versions of these functions return the same bits as the GNU C library on x86-64 with FMA; the results of other C
+ * libraries may differ in the last bits. */
 #define CHECK_COMPUTED(got, expected) test_computed((got), (expected), __FILE__, __LINE__, #got)
 
 static inline int test_computed(double got, double expected, const char *file, int line, const char *text) {
@@ -154,7 +156,7 @@ static inline void test_skip(const char *why) {
 /* Ends the program if it cannot continue, for example without memory or without a file that must exist. */
 static inline void test_need(int ok, const char *what) {
     if (!ok) {
-        printf("cannot continue: %s\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
+        printf("cannot continue (%s)\n%ld passed, %ld failed\n", what, test_passed, test_failed + 1);
         exit(1);
     }
 }

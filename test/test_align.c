@@ -1,4 +1,4 @@
-/* Tests align.h with random shifts, and with dropped and repeated frames. align_find() must find each of these, or mark
+/* Tests align.h with random shifts, and with dropped and repeated frames. align_find() must detect all of these or mark
  * the result as unsure.
  *
  *     test_align          tests some cases; with DEPTH=all, 1,400 cases
@@ -137,8 +137,8 @@ static void test_align_look(void) {
 }
 
 int main(void) {
-    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The other clips hardly move, fade, or
-     * contain noise that averages out; for these, a wrong result must be marked as unsure. */
+    /* In the first clips (MOVING), neighbouring frames differ by more than noise. The other clips have hardly any
+     * motion, a fade, or noise that averages out; for these, a wrong result must be marked as unsure. */
     static const char *const contents[] = { "texture+same",  "texture+mix",     "texture+coarse", "texture+blur",
                                             "texture+grain", "texture+stretch", "ramp+grain",     "noise+blur",
                                             "grey+mix",      "grey+blur",       "blocks+mix",     "bands+mix",

@@ -28,7 +28,7 @@ static bytes bytes_new(size_t size) {
     bytes b;
     b.data = (unsigned char *)malloc(size + 1);
     b.size = size;
-    test_need(b.data != NULL, "memory");
+    test_need(b.data != NULL, "out of memory");
     return b;
 }
 
@@ -39,9 +39,9 @@ static int unpacks(const void *packed, size_t packed_size, const void *expected,
     bytes in = bytes_new(packed_size), out;
     int is_good;
     out.data = (unsigned char *)malloc(size ? size : 1);
-    test_need(out.data != NULL, "memory");
+    test_need(out.data != NULL, "out of memory");
     in.data = (unsigned char *)realloc(in.data, packed_size ? packed_size : 1);
-    test_need(in.data != NULL, "memory");
+    test_need(in.data != NULL, "out of memory");
     memcpy(in.data, packed, packed_size);
     is_good =
         vmafgpu__unpack_lzma(&state, in.data, packed_size, out.data, size) && memcmp(out.data, expected, size) == 0;
@@ -64,7 +64,7 @@ static void test_fixed_streams(void) {
     unsigned char wrong[sizeof hellos];
     for (size_t size = 0; size <= 23; size++)
         CHECK(unpacks(hellos, sizeof hellos, text, size));
-    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream is shorter than that */
+    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream contains only 23 bytes */
     CHECK(unpacks(nothing, sizeof nothing, text, 0));
     CHECK(!unpacks(nothing, sizeof nothing, text, 1));
     for (size_t size = 0; size < sizeof hellos - 8; size++) /* the last 8 bytes are not needed */
@@ -195,7 +195,7 @@ static int good_blobs(const bytes *b, const bytes *first, const bytes *second) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
     vmafgpu__image image;
     int count, good = 0;
-    test_need(v != NULL, "memory");
+    test_need(v != NULL, "out of memory");
     memset(&image, 0, sizeof image);
     image.data = (char *)b->data;
     image.size = b->size;
@@ -272,7 +272,7 @@ static int is_refused(const bytes *b) {
     vmafgpu *v = (vmafgpu *)calloc(1, sizeof *v);
     vmafgpu__image image;
     char reason[256] = "";
-    test_need(v != NULL, "memory");
+    test_need(v != NULL, "out of memory");
     memset(&image, 0, sizeof image);
     image.data = (char *)b->data;
     image.size = b->size;
@@ -301,7 +301,7 @@ static void test_text(void) {
     static char rows[3][VMAFGPU__TEXT_ROW + 1];
     const bytes b = sample(0, SIZE);
     unsigned char *out = (unsigned char *)malloc(SIZE);
-    test_need(out != NULL, "memory");
+    test_need(out != NULL, "out of memory");
     for (size_t i = 0; i < SIZE; i += 4) {
         uint32_t word = 0;
         for (size_t k = 0; k < 4 && i + k < SIZE; k++)

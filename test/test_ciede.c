@@ -1,4 +1,4 @@
-/* Tests that ciede has the same value with all numbers of threads and all instruction sets, for small, odd-sized,
+/* Tests that ciede returns the same value with any number of threads and any instruction set, for small, odd-sized,
  * identical and very different pictures. Also tests which settings are rejected. (test_features.c compares ciede with
  * libvmaf.) */
 #include "scoring.h"
@@ -8,7 +8,7 @@ static const struct {
     unsigned cpumask;
 } ways[] = { { 1, 0 }, { 3, 0 }, { 1, 16 }, { 2, 255 } };
 
-/* Returns the value, which must be the same with all numbers of threads and all instruction sets. */
+/* Returns the value. Checks that it is the same with any number of threads and any instruction set. */
 static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
     static const vmafgpu_feature_config feature = { "ciede", NULL };
     film f = film_make_colour(what, w, h, depth, chroma, 1, 7);

@@ -395,8 +395,7 @@ static void test_column_order(void) {
     }
 }
 
-/* The message about adm_csf_mode=1 contains the largest scales that are accepted. Scales that are larger by a tenth are
- * rejected. */
+/* The message about adm_csf_mode=1 names the largest accepted scales. Scales 10 % above these are rejected. */
 static void test_csf_advice(void) {
     static const char *const views[] = { "", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320" };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
@@ -427,7 +426,8 @@ static void test_csf_advice(void) {
     }
 }
 
-/* In reports of a single pair, libvmaf groups the later columns by extractor. */
+/* In a report with one frame, libvmaf writes integer_motion2, integer_motion3 and motion3 in the order of their
+ * features. */
 static void test_report_column(void) {
     static const char *const orders[] = { "integer_motion2 integer_motion3 motion3 end",
                                           "motion3 integer_motion2 integer_motion3 end" };
@@ -524,7 +524,7 @@ static void test_builtin(void) {
     CHECK(vmafgpu_builtin_model(NULL) == NULL);
 }
 
-/* Copies an error message. */
+/* A config.on_log that keeps a copy of the message. */
 static void note_log(void *user, vmafgpu_log_level level, const char *message) {
     char *seen = (char *)user;
     if (level == VMAFGPU_LOG_LEVEL_ERROR)
@@ -544,7 +544,7 @@ static void test_log(void) {
     vmafgpu_close(context);
 }
 
-/* vmafgpu_last_error() returns the message of a failed open even after other calls on the context. */
+/* vmafgpu_last_error() returns the message of the failed open even after other calls on the same context. */
 static void test_failed_open(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context;
@@ -584,7 +584,8 @@ static void test_unused_options(void) {
     vmafgpu_model *model;
     vmafgpu *context;
     snprintf(test_where, sizeof test_where, "options for unused features");
-    test_need(vmafgpu_model_parse(&model, "adm only", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "a model");
+    test_need(vmafgpu_model_parse(&model, "adm only", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK,
+              "cannot parse the model");
     memset(&m, 0, sizeof m);
     m.model = model;
     c.models = &m;
@@ -821,7 +822,7 @@ static void test_no_context(void) {
     vmafgpu_close(other);
 }
 
-/* Allocates at most 512 MiB and notes the largest size. */
+/* Allocates at most 512 MiB at once, and records the largest requested size. */
 static void *little_alloc(void *user, size_t size) {
     size_t *largest = (size_t *)user;
     *largest = size > *largest ? size : *largest;

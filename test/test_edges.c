@@ -1,6 +1,6 @@
-/* Tests features in cases for which libvmaf provides no values: options at their limits, the smallest pictures, one and
- * two frames, identical and black pairs, all formats, segments, subsampling and single pairs. The values must be the
- * same with all numbers of threads and all instruction sets. */
+/* Tests features in cases for which libvmaf provides no values: options at their limits, the smallest pictures, clips
+ * of one and two frames, identical and black pairs, all formats, segments, subsampling and single pairs. The values
+ * must be the same with any number of threads and any instruction set. */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_STATIC
 #include "scoring.h"
@@ -13,7 +13,8 @@ static const struct {
 } ways[] = { { 1, 255 }, { 1, 0 }, { 2, 16 }, { 7, 0 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Scores the film in the first `count` ways and checks that the scores are equal. Returns the first scores. */
+/* Scores the film in the first `count` ways and checks that the scores are equal. Returns the scores of the first
+ * way. */
 static scores score_film(const film *f, vmafgpu_config config, int count) {
     scores first;
     char what[192];
@@ -72,7 +73,7 @@ static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config 
     return count;
 }
 
-/* Expected values and tolerances, for two identical pictures, of columns whose names begin with `begin`. If `still` is
+/* Expected values and tolerances for two identical pictures, in columns whose names begin with `begin`. If `still` is
  * set, the row applies only to clips without motion. */
 static const struct {
     const char *begin;

@@ -1,6 +1,6 @@
 /* Tests edits, which replace the samples in a rectangle of the distorted frame. The scores of random edits must equal
  * those of the whole edited frame, bit for bit. After commits, a context must behave like a new one that begins with
- * the edited frame. Also tests that the blocks of a map add up, that the gradient predicts small edits, and errors. */
+ * the edited frame. Also tests errors, that the blocks of a map add up, and that the gradient predicts small edits. */
 #include <math.h>
 #include "scoring.h"
 
@@ -15,7 +15,7 @@ typedef struct edit_case {
     int tries[3]; /* indexed by test_depth() */
 } edit_case;
 
-/* cpumask: 8 disables AVX2, 16 AVX-512; on ARM 1 disables NEON */
+/* cpumask: 8 disables AVX2, 16 AVX-512; on ARM, 1 disables NEON */
 /* clang-format off */
 static const edit_case cases[] = {
     {"texture+mix", 33, 35, 10, 0, "vmaf_v0.6.1", NULL, 0, 256, 1, {20, 200, 4000}},
@@ -77,7 +77,7 @@ static picture picture_of(const film *f, int frame, int side, const edit_case *c
     p.bytes = c->bytes == 3 ? 2 : c->bytes ? c->bytes : c->depth > 8 ? 2 : 1;
     p.shift = c->bytes == 3 ? 16 - c->depth : 0;
     p.data = (unsigned char *)malloc(count * 2 + 1);
-    test_need(p.data != NULL, "memory");
+    test_need(p.data != NULL, "out of memory");
     for (size_t i = 0; i < count; i++) {
         put(p.data + i * (size_t)p.bytes, &p,
             f->bytes_per_sample == 1 ? from[i] : (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8);
@@ -197,7 +197,8 @@ static void check_score(const vmafgpu_edit_score *got, const double *values, con
     CHECK_INT(got->result, VMAFGPU_OK);
     CHECK_BITS(got->score, expected->score);
     check_row(values, expected->values, columns);
-    /* The score is rounded to float in many places; `change` is not. `change` is NaN if sums of cubes have wrapped. */
+    /* The score is rounded to float in many places; `change` is not. `change` is NaN if sums of cubes have wrapped
+     * around. */
     const double change = expected->score - base;
     CHECK(change != change || fabs(got->change - change) < 2e-4);
 }
@@ -208,7 +209,7 @@ static int try_some(const pair_of *p, const edit_case *c, unsigned char *data, u
     vmafgpu_edit_score scores[TOGETHER];
     double *values = (double *)malloc(sizeof(double) * (size_t)(TOGETHER * p->columns));
     const int count = 1 + below(3) * below(4) + (below(8) == 0 ? 3 : 0), shown = below(3);
-    test_need(values != NULL, "memory");
+    test_need(values != NULL, "out of memory");
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < count; i++) {
         if (i == 0 || below(3) == 0)
@@ -284,7 +285,7 @@ static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, un
              c->model);
     CHECK_INT(vmafgpu_edit_begin(fresh, &reference, &now, p->has_previous ? &previous : NULL, NULL, &score),
               VMAFGPU_OK);
-    test_need(p->columns <= 64, "columns");
+    test_need(p->columns <= 64, "too many columns");
     for (int y = 0; y < c->height; y += step) {
         for (int x = 0; x < c->width; x += step) {
             vmafgpu_edit edit;
@@ -314,7 +315,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     vmafgpu_score score, expected;
     pair_of p;
     double base;
-    test_need(data && old, "memory");
+    test_need(data && old, "out of memory");
     random_state = seed;
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %s", c->what, c->width, c->height, c->depth, c->model);
     p.plain = open_checked(&config);
@@ -363,7 +364,7 @@ static void test_many_commits(void) {
     vmafgpu_config config = config_of(&c, &model);
     vmafgpu_score score, expected;
     pair_of p;
-    test_need(data != NULL, "memory");
+    test_need(data != NULL, "out of memory");
     memset(&score, 0, sizeof score);
     random_state = 77;
     p.plain = open_checked(&config);
@@ -427,7 +428,7 @@ static vmafgpu_edit_sums map_total(vmafgpu *v, int size, double *share) {
     memset(&total, 0, sizeof total);
     CHECK_INT(vmafgpu_edit_blocks(v, size, NULL, &across, &down), VMAFGPU_OK);
     vmafgpu_block *blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)(across * down));
-    test_need(blocks != NULL, "memory");
+    test_need(blocks != NULL, "out of memory");
     CHECK_INT(vmafgpu_edit_blocks(v, size, blocks, &across, &down), VMAFGPU_OK);
     *share = 0;
     for (int i = 0; i < across * down; i++) {
@@ -461,7 +462,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
     vmafgpu_gradient gradient;
     double share, all;
     int across, down;
-    test_need(data != NULL, "memory");
+    test_need(data != NULL, "out of memory");
     config.max_edit_size = c->max_edit_size;
     config.threads = c->threads;
     snprintf(test_where, sizeof test_where, "map of %s %dx%d %d bits", c->what, c->width, c->height, c->depth);
@@ -527,7 +528,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
                 unit *= 2;
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
-            for (int b = 0; b < 3; b++) { /* edits round each row, both before and after the change */
+            for (int b = 0; b < 3; b++) { /* an edit rounds the sum of each row, before and after the change */
                 CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
                 CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
             }
@@ -572,7 +573,7 @@ static void test_wrapping_maps(void) {
 
 /* ---- motion ---- */
 
-/* A pair with a previous and a following reference has the same columns as in a clip. */
+/* A pair with a previous and a following reference has the same values as in a clip. */
 static void test_following(void) {
     static const char *const options[] = { NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
                                            "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1" };
@@ -599,7 +600,7 @@ static void test_following(void) {
         const vmafgpu_frame first = film_frame(&f, 0, 1);
         CHECK_INT(vmafgpu_edit_begin(v, &previous, &first, NULL, &reference, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
-        /* Scoring a clip has the same results as without edits, and discards the base. */
+        /* Scoring a clip gives the same results as without edits, and discards the base. */
         for (int k = 0; k < 3; k++)
             CHECK_INT(film_push(&f, v, k), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -614,7 +615,7 @@ static void test_following(void) {
     film_free(&f);
 }
 
-/* Without a model, the sums of edits are those of the first vif and the first adm feature. */
+/* Without a model, the sums of edits come from the first vif feature and the first adm feature. */
 static void test_sums_of_first(void) {
     film f = film_make("texture+blur", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);

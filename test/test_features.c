@@ -1,10 +1,10 @@
 /* Tests float models and the features that integer models do not use. The files in ../shared/golden_extra and
- * ../shared/golden_float contain the libvmaf values. Compares every column that this build supports, for each frame and
- * bit for bit, and the aggregates.
+ * ../shared/golden_float contain the libvmaf values. Compares the aggregates and, for each frame, every column that
+ * this build supports, bit for bit.
  *
  * With DEPTH=all, each whole clip is compared in each of the ways below. Otherwise each clip is compared in two of the
- * ways, or in one with sanitizers or a RUNNER; each set of features still runs in all ways and at all depths. If a clip
- * has aggregates or many frames, only its first frames are then compared.
+ * ways (in one with sanitizers or a RUNNER), and clips with aggregates or many frames are compared only in their first
+ * frames. Each set of features still runs in all ways and at all depths.
  *
  * VMAFGPU_TEST_BACKEND, _DRIVER and _KERNELS select a GPU, as for test_gpu. The GPU must then compute everything.
  * Without DEPTH=all, only the first frames of the smaller clips are compared. */
@@ -18,7 +18,7 @@ enum { FEATURES = 12, BEGINNING = 4 };
 typedef struct golden_set {
     const char *folder, *kind;
     const vmafgpu_feature_config features[FEATURES];
-    int least; /* least number of columns to find in all clips together */
+    int least; /* minimum number of columns that all clips together must have */
 } golden_set;
 
 /* clang-format off */
@@ -89,7 +89,8 @@ static void choose_depth(void) {
     beginning = gpu_driver ? 2 : BEGINNING;
 }
 
-/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so the sets take turns at the small clips. */
+/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so each set uses only one of the small clips,
+ * depending on `turn`, and the clips that are too small for ADM. */
 static int has_turn(int clip, int turn) {
     static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
@@ -163,7 +164,8 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     return context;
 }
 
-/* Reads a number, or NAN for `null`, which libvmaf writes for infinities and NaN. Returns 0 if there is neither. */
+/* Reads a number. `null`, which libvmaf writes for infinities and NaN, is read as NAN. Returns 0 if there is
+ * neither. */
 static int next_value(const char *at, double *value) {
     at += strspn(at, ": \n");
     *value = (double)NAN;
@@ -216,7 +218,8 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     return found;
 }
 
-/* Compares all clips. Returns the number of columns compared in first frames. `turn` selects the ways and the clips. */
+/* Compares the values of all clips with libvmaf's reports. Returns the number of columns compared in the first frames
+ * of clips. `turn` selects the ways and the clips. */
 static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
     int found = 0;
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
@@ -252,11 +255,11 @@ static void compare_features(void) {
     }
 }
 
-/* Compares float models, both built-in ones and libvmaf's files. */
+/* Compares float models with libvmaf: built-in ones and libvmaf's files. */
 static void compare_models(void) {
     static const struct {
         const char *name;
-        int outputs; /* columns per frame, without the columns of features */
+        int outputs; /* columns per frame, not counting those of features */
     } models[] = { { "vmaf_float_v0.6.1", 1 },    { "vmaf_float_v0.6.1neg", 1 }, { "vmaf_float_4k_v0.6.1", 1 },
                    { "vmaf_float_b_v0.6.3", 25 }, { "vmaf_v0.6.0", 1 },          { "nflxtrain_norm_type_none", 1 } };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
@@ -283,7 +286,7 @@ static void compare_models(void) {
     }
 }
 
-/* Models of the kind "residue bootstrap" are parsed as bootstrap models. `count` is the number of SVMs. */
+/* "Residue bootstrap" models are parsed like bootstrap models. `count` is the number of SVMs. */
 static void parse_collections(void) {
     static const struct {
         const char *name;

@@ -1,5 +1,6 @@
 /* Compares the names, the order and all values of columns with figures.txt and figures_v1.txt (libvmaf's values) and
- * figures_own.txt (vmafgpu's values, for sizes with undefined values in libvmaf). All doubles must have the same bits.
+ * figures_own.txt (vmafgpu's values, for sizes at which libvmaf's values are undefined). All doubles must have the same
+ * bits.
  *
  *     test_figures                  compares
  *     test_figures print < CASES    prints vmafgpu's values for cases in the same format
@@ -64,14 +65,14 @@ static int push_all(vmafgpu *context, const test_case *c) {
     int bytes_per_sample = c->clip.depth > 8 ? 2 : 1, ok = 1;
     uint16_t *samples = (uint16_t *)malloc(count * 2);
     unsigned char *planes = (unsigned char *)malloc(count * 2 * 3 * 2);
-    test_need(samples && planes, "memory");
+    test_need(samples && planes, "out of memory");
     for (int frame = 0; ok && frame < c->clip.frames; frame++) {
         vmafgpu_frame pair[2];
         memset(pair, 0, sizeof pair);
         for (int side = 0; side < 2; side++) {
             for (int plane = 0; plane < clip_plane_count(&c->clip); plane++) {
                 unsigned char *at = planes + (size_t)(3 * side + plane) * count * 2;
-                test_need(clip_plane(&c->clip, frame, side, plane, samples), "memory");
+                test_need(clip_plane(&c->clip, frame, side, plane, samples), "out of memory");
                 clip_store(samples, clip_plane_samples(&c->clip, plane), bytes_per_sample, at);
                 pair[side].data[plane] = at;
             }

@@ -1,4 +1,4 @@
-/* Compares float_adm with a second implementation in simple C, which was written only from
+/* Compares float_adm with a second implementation in simple C, whose only source was
  * ../shared/arithmetic/float_family.md. The values must be equal, bit for bit, with all options, depths, sizes, kinds
  * of reciprocal, numbers of threads and instruction sets. The section numbers below refer to that document. */
 #include "scoring.h"
@@ -255,7 +255,7 @@ static void wavelet(const plane *in, plane *approximation, plane band[3]) {
     const float high[4] = { low[3], -low[2], low[1], -low[0] };
     static float rows[2][LONGEST][LONGEST];
     const int w = (in->w + 1) / 2, h = (in->h + 1) / 2;
-    plane *const out[4] = { approximation, &band[V], &band[H], &band[D] }; /* rows: low first; columns: low first */
+    plane *const out[4] = { approximation, &band[V], &band[H], &band[D] }; /* low-pass first, in rows and in columns */
     for (int i = 0; i < h; i++) {
         for (int x = 0; x < in->w; x++) {
             for (int f = 0; f < 2; f++) {
@@ -511,7 +511,7 @@ int main(void) {
     read_amd();
     for (int i = 0; i < OPTIONS; i++) {
         for (int k = 0; k < PICTURES; k++) {
-            /* so each picture and each option is tested with all kinds */
+            /* so each picture and each option is tested with all kinds of reciprocal */
             const vmafgpu_reciprocal kind = (vmafgpu_reciprocal)((i + k) % 4);
             if (kind != VMAFGPU_RECIPROCAL_AMD || has_amd)
                 compare(pictures[k].what, pictures[k].w, pictures[k].h, pictures[k].depth, options[i], kind);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { SUMS = 4, SCALES = 5 }; /* all, l, c, s */
+enum { SUMS = 4, SCALES = 5 }; /* the four sums are: all, l, c, s */
 
 typedef struct grid {
     int w, h;
@@ -19,7 +19,7 @@ static grid grid_make(int w, int h) {
     g.w = w;
     g.h = h;
     g.at = (float *)malloc(sizeof(float) * (size_t)w * (size_t)h);
-    test_need(g.at != NULL, "memory");
+    test_need(g.at != NULL, "out of memory");
     return g;
 }
 
@@ -223,7 +223,8 @@ static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
     frame->data[0] = f->luma + (size_t)i * f->plane_bytes;
 }
 
-/* Compares a film in several ways. If kind is not negative, the film is noise of this kind. */
+/* Compares the columns of a film with the formulas, in several ways. If kind is not negative, the film is noise of this
+ * kind. */
 static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
     static const struct {
         int threads;
@@ -339,7 +340,7 @@ static void test_rounded_sums(void) {
 /* Means that are reported as certain must equal the means of terms that are added in order. */
 static void test_order(void) {
     static const vmafgpu_feature_config feature = { "float_ms_ssim", NULL };
-    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* sets of sums: all; c, s; l, c, s; all four */
+    static const unsigned wanted[] = { 1, 12, 14, 15 }; /* bit masks: {all}, {c, s}, {l, c, s}, {all, l, c, s} */
     film f = film_make("texture+mix", 333, 217, 8, 1, 3);
     vmafgpu_config config;
     vmafgpu_frame frames[2];
@@ -386,8 +387,7 @@ static void test_order(void) {
     film_free(&f);
 }
 
-/* vmafgpu__ssim_mean() returns 1 if, because of the error of the sum, it is uncertain to which float the mean is
- * rounded. */
+/* vmafgpu__ssim_mean() returns 1 if the error of the sum makes it uncertain which float the mean is rounded to. */
 static void test_uncertain(void) {
     double mean;
     snprintf(test_where, sizeof test_where, "uncertain");

@@ -31,7 +31,7 @@ static picture repack(const film *f, int frame, int side, int bytes_per_sample, 
     memset(&p, 0, sizeof p);
     p.size = row * height + (size_t)offset + 2 * GUARD;
     p.memory = (unsigned char *)malloc(p.size);
-    test_need(samples && p.memory && clip_plane(&f->clip, frame, side, 0, samples), "memory");
+    test_need(samples && p.memory && clip_plane(&f->clip, frame, side, 0, samples), "out of memory");
     memset(p.memory, 0xEE, p.size);
     for (size_t i = 0; i < width * height; i++)
         samples[i] = (uint16_t)(samples[i] << shift);
@@ -59,7 +59,7 @@ static scores score_repacked(const film *f, const vmafgpu_config *config, ptrdif
         for (int side = 0; side < 2; side++)
             p[side] = repack(f, i, side, bytes_per_sample, pitch, offset, shift);
         copy = (unsigned char *)malloc(p[0].size);
-        test_need(copy != NULL, "memory");
+        test_need(copy != NULL, "out of memory");
         memcpy(copy, p[0].memory, p[0].size);
         CHECK_INT(vmafgpu_push(context, &p[0].frame, &p[1].frame), VMAFGPU_OK);
         CHECK(memcmp(copy, p[0].memory, p[0].size) == 0);
@@ -260,7 +260,7 @@ typedef struct pool_log {
     int calls, most;
 } pool_log;
 
-/* A config.parallel_for that runs the tasks backwards on the calling thread. */
+/* A config.parallel_for that runs the tasks in reverse order on the calling thread. */
 static void backwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pool_log *log = (pool_log *)user;
     log->calls++;
@@ -290,13 +290,13 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
         jobs[i].task = task;
         jobs[i].arg = arg;
         jobs[i].index = i;
-        test_need(pthread_create(&threads[i], NULL, run_job, &jobs[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, run_job, &jobs[i]) == 0, "cannot start a thread");
     }
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
 }
 
-/* Invalid versions of config.parallel_for: one skips a task, the others run a task twice or more often. */
+/* Invalid versions of config.parallel_for: one skips a task, the others run a task more than once. */
 static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i + 1 < count; i++)
@@ -340,7 +340,7 @@ static void test_bad_parallel_for(void) {
     film_free(&f);
 }
 
-/* Calls task() with indices outside the range, some of them before the valid ones. */
+/* Also calls task() with indices outside the range, some of them before the valid ones. */
 static void beyond_count(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     task(arg, INT_MAX);
     task(arg, INT_MIN);
@@ -540,7 +540,7 @@ static void test_one_buffer(void) {
         for (int side = 0; side < 2; side++) {
             const vmafgpu_frame from = film_frame(&f, 0, side);
             planes[side] = (unsigned char *)malloc(vmafgpu_frame_size(&own, 0));
-            test_need(planes[side] != NULL, "memory");
+            test_need(planes[side] != NULL, "out of memory");
             CHECK_INT(vmafgpu_frame_size(&own, 0), f.plane_bytes + 2 * f.chroma_bytes);
             memcpy(planes[side], from.data[0], f.plane_bytes);
             memcpy(planes[side] + f.plane_bytes, from.data[1], f.chroma_bytes);
@@ -562,10 +562,10 @@ static void test_one_buffer(void) {
 
 /* ---- only samples are read ---- */
 
-/* Rows of bytes, each in separate pages. The pages between the rows are inaccessible. */
+/* Rows of bytes, each in pages of its own. The pages between the rows are inaccessible. */
 typedef struct fence {
     unsigned char *memory;
-    size_t size, step, row, slack; /* step: distance between rows; slack: from the start of the pages to the row */
+    size_t size, step, row, slack; /* step: distance between rows; slack: from the start of a row's pages to the row */
 } fence;
 
 static size_t page_size(void) {
@@ -588,18 +588,18 @@ static fence fence_make(size_t row, size_t rows, int at_end) {
     f.size = f.step * rows + page;
 #ifdef _WIN32
     f.memory = (unsigned char *)VirtualAlloc(NULL, f.size, MEM_COMMIT | MEM_RESERVE, PAGE_NOACCESS);
-    test_need(f.memory != NULL, "memory");
+    test_need(f.memory != NULL, "out of memory");
 #else
     f.memory = (unsigned char *)mmap(NULL, f.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    test_need(f.memory != (unsigned char *)MAP_FAILED, "memory");
+    test_need(f.memory != (unsigned char *)MAP_FAILED, "out of memory");
 #endif
     for (size_t y = 0; y < rows; y++) {
         unsigned char *pages = f.memory + page + y * f.step;
 #ifdef _WIN32
         DWORD was;
-        test_need(VirtualProtect(pages, open, PAGE_READWRITE, &was), "memory");
+        test_need(VirtualProtect(pages, open, PAGE_READWRITE, &was), "VirtualProtect failed");
 #else
-        test_need(mprotect(pages, open, PROT_READ | PROT_WRITE) == 0, "memory");
+        test_need(mprotect(pages, open, PROT_READ | PROT_WRITE) == 0, "mprotect failed");
 #endif
         memset(pages, 0xEE, open);
     }

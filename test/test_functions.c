@@ -1,5 +1,6 @@
-/* The functions of >>functions, the same bits everywhere. On every system: checksums of results for fixed sequences of
- * arguments. On x86-64 with FMA and the GNU C library since 2.28, from where the bits come: that library's results. */
+/* Tests the mathematical functions in section >>functions of vmafgpu.h, which must return the same bits on every
+ * system. Compares checksums of results for fixed sequences of arguments. On x86-64 with FMA and the GNU C library 2.28
+ * or later, whose results the functions reproduce, also compares the results with that library. */
 #if defined(__x86_64__) && defined(__linux__)
 #include <features.h> /* __GLIBC_PREREQ */
 #endif
@@ -16,8 +17,8 @@
 #endif
 #endif
 
-/* Whether the functions of the C library have the bits that ours must have. Valgrind's processor may round otherwise,
- * and GLIBC_TUNABLES can disable FMA. */
+/* Whether the functions of this C library return the bits that the header's functions must return. Valgrind may round
+ * differently, and GLIBC_TUNABLES can disable FMA. */
 static int has_original(void) {
 #ifdef HAS_ORIGINAL
     const char *tunables = getenv("GLIBC_TUNABLES"), *runner = getenv("RUNNER");
@@ -43,19 +44,19 @@ static double random_in(double low, double high) {
     return low + (high - low) * ((double)(random_bits() >> 11) / 9007199254740992.0);
 }
 
-/* Any double but a not-a-number: some of these signal. */
+/* Returns any double. All NaNs become the same one, because some NaNs are signalling. */
 static double random_double(void) {
     const double x = vmafgpu__double_of(random_bits());
     return x == x ? x : (double)NAN;
 }
 
-/* x * 2^k, for a k from `low` to `high`. */
+/* Returns x * 2^k, for a random k from `low` to `high`. */
 static double scaled(double x, int low, int high) {
     const int k = low + (int)(random_bits() % (uint64_t)(high - low + 1));
     return x * vmafgpu__double_of((uint64_t)(1023 + k) << 52);
 }
 
-/* Numbers that are special to some function. */
+/* Numbers that are special cases of at least one function. */
 static const double special[] = { 0,
                                   -0.0,
                                   1,
@@ -109,7 +110,7 @@ static double special_of(uint64_t k) {
 static double argument_of_exp(int64_t i) {
     switch (i % 5) {
     case 0: return random_in(-750, 715);
-    case 1: return random_in(-20, 0); /* of the models */
+    case 1: return random_in(-20, 0); /* as in models */
     case 2: return random_double();
     case 3: return special_of((uint64_t)i / 5 % (SPECIALS + 3));
     default: return scaled(random_in(-1, 1), -59, 0);
@@ -144,14 +145,14 @@ static void arguments_of_pow(int64_t i, double *x, double *y) {
     }
 }
 
-/* Products of numbers with 53 bits, and a third number that is near it or its negative, or much smaller or larger. */
+/* Writes the operands of a * b + c. c is close to the product or its negative, or much smaller or larger. */
 static void arguments_of_fused(int64_t i, double *a, double *b, double *c) {
     *a = random_in(-2, 2);
     *b = i % 5 == 0 ? *a : random_in(-2, 2);
     if (i % 3 == 0)
         *a = (float)*a;
     *c = scaled(random_in(-2, 2), -120, 119);
-    if (i % 7 == 0) { /* half of the sums are in the middle between two doubles */
+    if (i % 7 == 0) { /* half of these sums are halfway between two doubles */
         *a = floor(*a * 67108864);
         *b = floor(*b * 67108864);
         *c = (i % 2 ? 1 : -1) * floor(random_in(9007199254740992., 18014398509481984.)) * 2;
@@ -172,7 +173,7 @@ static void arguments_of_atan2(int64_t i, double *y, double *x) {
         *(i % 100 ? x : y) = 0;
 }
 
-/* ---- checksums: for any system ---- */
+/* ---- checksums, on all systems ---- */
 
 enum { SUMMED = 200000 };
 
@@ -230,9 +231,10 @@ static void test_other_sums(void) {
     check_sum("powf", powers, 0xf09fee5d71bf2783u);
 }
 
-/* ---- the C library's results: where these have the bits ---- */
+/* ---- comparison with the C library ---- */
 
-/* The same bits; the payload of a not-a-number may differ, but not its sign. x and y: the arguments. */
+/* Checks that two results have the same bits. The payloads of NaNs may differ, but not their signs. x and y are the
+ * arguments. */
 static void compare_results(const char *name, double own, double original, double x, double y) {
     if (memcmp(&own, &original, sizeof own) == 0 ||
         (own != own && original != original && !signbit(own) == !signbit(original)))
@@ -257,7 +259,8 @@ static void compare_doubles(const vmafgpu__maths *maths, int64_t count) {
     CHECK(count > 0);
 }
 
-/* The GNU C library rounds 0.1 % of sin, cos and atan2 to the other neighbour. The float is the same. */
+/* About 0.1 % of the results of sin, cos and atan2 in the GNU C library are rounded to the other neighbouring double.
+ * Rounded to float, all results must be equal. */
 static void compare_angles(int64_t count) {
     int64_t others = 0;
     seed = 1181783497276652981u;
@@ -272,8 +275,8 @@ static void compare_angles(int64_t count) {
             fabs(s - sines) > 2.3e-16 || fabs(c - cosines) > 2.3e-16 || fabs(a - angle) > 4.5e-16)
             CHECK_BITS(s + c + a, sines + cosines + angle);
     }
-    CHECK(others < count / 100); /* of 3 * count */
-    printf("%" PRId64 " of %" PRId64 " sines, cosines and angles are not the C library's\n", others, 3 * count);
+    CHECK(others < count / 100); /* out of 3 * count results */
+    printf("%" PRId64 " of %" PRId64 " sines, cosines and angles differ from the C library\n", others, 3 * count);
 }
 
 static float weight_of(float t, double (*sine)(double)) {
@@ -281,7 +284,7 @@ static float weight_of(float t, double (*sine)(double)) {
     return (float)(4 * sine(pi * x) * sine(pi * x / 4) / (pi * pi * x * x));
 }
 
-/* Functions of a float: every `step`th positive one. */
+/* Compares functions of a float with those of the C library, for every `step`-th positive float. */
 static void compare_floats(uint32_t step) {
     static const float exponents[] = { 1.f / 3, 3, 7 };
     for (int k = 0; k < 3; k++) {
@@ -293,14 +296,14 @@ static void compare_floats(uint32_t step) {
                 CHECK_BITS(power, powf(x, exponents[k]));
         }
     }
-    /* of vmafgpu__speed_lanczos() */
+    /* as in vmafgpu__speed_lanczos() */
     snprintf(test_where, sizeof test_where, "lanczos4");
     for (uint32_t bits = 0; bits < 0x40800000u; bits += step) {
         const float t = vmafgpu__float_of_bits(bits), own = weight_of(t, vmafgpu__sin), other = weight_of(t, sin);
         if (own < other || own > other)
             CHECK_BITS(own, other);
     }
-    /* of vmafgpu__speed_resolve() */
+    /* as in vmafgpu__speed_resolve() */
     snprintf(test_where, sizeof test_where, "log2");
     for (uint32_t bits = 0; bits < 0x7f800000u; bits += step) {
         const float x = vmafgpu__float_of_bits(bits);
@@ -329,7 +332,7 @@ int main(void) {
         compare_angles(depth == TEST_ALL ? 20000000 : count / 5);
         compare_floats(depth == TEST_ALL ? 1 : 4099);
     } else {
-        test_skip("the C library is not the GNU one since 2.28 on x86-64 with FMA: only checksums are compared");
+        test_skip("only checksums are compared (other results need GNU C library 2.28 or later on x86-64 with FMA)");
     }
     return test_end();
 }

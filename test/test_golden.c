@@ -1,7 +1,7 @@
 /* Compares the values for real clips with those of libvmaf, per frame and pooled, bit for bit. The clips in golden/real
- * are always compared. If ../shared exists, all model values in ../shared/golden are compared, and the column cambi in
- * the feature files of that folder. If libvmaf computes no values for a model and a clip, opening must fail with a
- * message. */
+ * are always compared. If ../shared exists, the test also compares all model values in ../shared/golden and the column
+ * cambi in the feature files of that folder. If libvmaf computes no values for a model and a clip, opening must fail
+ * with a message. */
 #include "golden.h"
 
 /* The clips and models in golden/real. */
@@ -64,7 +64,7 @@ static int is_skipped(const golden_clip *clip, const char *name) {
     return clip->no_adm && (strstr(name, "adm") || strstr(name, "aim") || strncmp(name, "vmaf", 4) == 0);
 }
 
-/* Compares frames: `"frameNum": i`, followed by `"name": value` for each column, in order. */
+/* Compares the frames of a report: `"frameNum": i`, followed by `"name": value` for each column, in order. */
 static const char *compare_frames(vmafgpu *context, const golden_clip *clip, const char *at, int *frames) {
     int columns = vmafgpu_column_count(context), column = columns;
     char name[128], what[96];
@@ -93,7 +93,8 @@ static const char *compare_frames(vmafgpu *context, const golden_clip *clip, con
     return at;
 }
 
-/* Compares pooled values: `"name": {`, followed by `"min": value` and so on. Returns the number of values. */
+/* Compares the pooled values of a report: `"name": {`, followed by `"min": value` and so on. Returns the number of
+ * values. */
 static int compare_pooled(vmafgpu *context, const golden_clip *clip, const char *at) {
     static const struct {
         const char *name;

@@ -1,5 +1,5 @@
 /* Tests that the GPU backend returns the same bits as the CPU backend, with frames in all kinds of memory and calls in
- * any order. Also tests failures. Runs on a simulated or a real GPU:
+ * different orders. Also tests failures. Runs on a simulated or a real GPU:
  *
  *     VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=build/vmafgpu_kernels.ptx build/test/test_gpu [GROUP...]
  *

@@ -1,5 +1,5 @@
-/* Compares the vector code of each instruction set with plain C, bit for bit: single functions, with guard bytes, and
- * whole clips. Instruction sets that the processor lacks are skipped with a message.
+/* Compares the vector code of each instruction set with plain C, bit for bit: individual functions (with guard bytes)
+ * and whole clips. Instruction sets that the processor lacks are skipped with a message.
  *
  *     test_levels [bench]         `bench` only runs the functions, and prints the time per sample of each: the shortest
  *     of many runs, in cycles of the time-stamp counter or, if there is none, in nanoseconds
@@ -63,7 +63,8 @@ static uint32_t random_bits(void) {
 
 /* ---- clips ---- */
 
-/* Scores a film with all masks and several numbers of threads, and compares it with plain C on one thread. */
+/* Scores a film with all masks and several numbers of threads, and compares the scores with those of plain C on one
+ * thread. */
 static void check_film(const char *what, int width, int height, int depth, const vmafgpu_model_config *models,
                        int model_count, const vmafgpu_feature_config *features, int feature_count) {
     film f = film_make(what, width, height, depth, 3, 5);
@@ -137,7 +138,8 @@ static void test_clips(void) {
 
 enum { MANY = 5 };
 
-/* Compares vmafgpu_push_many() on `count` contexts, which computes three at a time, with separate contexts. */
+/* Compares vmafgpu_push_many() on `count` contexts with pushes to separate contexts. vmafgpu_push_many() computes three
+ * contexts at a time. */
 static void check_many(const char *what, int width, int height, int depth, unsigned mask, int threads, int count) {
     film films[MANY];
     vmafgpu *contexts[MANY];
@@ -200,7 +202,7 @@ static void check_many_illegal(void) {
     vmafgpu *contexts[2], *several[3];
     vmafgpu_frame reference = film_frame(&f, 0, CLIP_REFERENCE), distorted[3];
     unsigned char *bad = (unsigned char *)malloc(f.plane_bytes);
-    test_need(bad != NULL, "memory");
+    test_need(bad != NULL, "out of memory");
     memcpy(bad, f.luma + f.plane_bytes, f.plane_bytes);
     bad[f.plane_bytes - 1] = 0xff;
     config.backend = VMAFGPU_BACKEND_CPU;
@@ -260,7 +262,7 @@ static void test_many(void) {
 
 /* ---- intermediate results: sums, images, low-pass bands ---- */
 
-/* Pushes one pair. Before that, fills the images of the later VIF scales with a pattern. */
+/* Fills the images of the later VIF scales with a pattern, then pushes one pair. */
 static vmafgpu *push_samples(const vmafgpu_config *config, const vmafgpu_frame *reference,
                              const vmafgpu_frame *distorted) {
     vmafgpu *context = open_checked(config);
@@ -318,7 +320,7 @@ static void check_samples(int w, int h, int depth, int kind) {
     for (int f = 0; f < 2; f++) {
         /* No bytes follow the samples, and words have odd addresses. */
         memory[f] = (uint8_t *)malloc(size + 1);
-        test_need(memory[f] != NULL, "memory");
+        test_need(memory[f] != NULL, "out of memory");
         frames[f].data[0] = memory[f] + bytes - 1;
         for (size_t i = 0; i < (size_t)w * (size_t)h; i++) {
             const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
@@ -452,7 +454,7 @@ typedef struct block {
 static block block_make(size_t size, int fill) {
     block b;
     b.memory = (unsigned char *)malloc(size + 2 * BAND_GUARD + 64);
-    test_need(b.memory != NULL, "memory");
+    test_need(b.memory != NULL, "out of memory");
     b.bytes = b.memory + BAND_GUARD + (64 - ((uintptr_t)b.memory + BAND_GUARD) % 64) % 64;
     b.size = size;
     b.fill = fill;
@@ -535,7 +537,7 @@ static image picture_make(int kind, int side, int w, int h, int depth) {
     return r;
 }
 
-/* Compares VIF at all scales. Each scale reads the output of the scalar code for the previous scale. */
+/* Compares VIF with the scalar code at all scales. Each scale reads the scalar output of the previous scale. */
 static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count,
                            int threads) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
@@ -612,7 +614,7 @@ static void check_vif_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v
         block_free(&now[i].b);
 }
 
-/* Compares ADM at all scales. Each scale reads the output of the scalar code for the previous scale. */
+/* Compares ADM with the scalar code at all scales. Each scale reads the scalar output of the previous scale. */
 static void check_adm_rows(const vmafgpu__cpu_functions *level, const vmafgpu *v, image *pictures, int count) {
     const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
     const int variants = v->plan.adm_variants, is_wide = v->config.bit_depth > 8;
@@ -706,7 +708,7 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
     config.features = has_options ? options : NULL;
     config.feature_count = has_options ? OPTION_COUNT : 0;
     vmafgpu *v = open_checked(&config);
-    test_need(v != NULL, "a context");
+    test_need(v != NULL, "cannot open a context");
     for (int i = 0; i <= count; i++)
         pictures[i] = picture_make(kind, i, w, h, depth);
     snprintf(what, sizeof what, "%dx%d %d bits, kind %d, %d distorted, %s", w, h, depth, kind, count,
@@ -722,7 +724,7 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
 
 static void test_bands(const vmafgpu__cpu_functions *level) {
     static const int depths[] = { 8, 10, 12, 16, 9, 14 };
-    /* all sizes from 33 to 65, in which sums of the largest values can wrap around */
+    /* all sizes from 33 to 65; sums of the largest values can wrap around at these sizes */
     for (int w = 33; w <= 65; w++) {
         for (int i = 0; i < 4; i++) {
             check_bands(level, 0, w, 33 + (w * 7 + i * 11) % 33, depths[i], 0, 1);
@@ -890,7 +892,8 @@ static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_
     CHECK(same);
 }
 
-/* Compares the functions of SpEED. `w` is the width of a plane or the number of blocks in a row. */
+/* Compares the functions of SpEED with the scalar ones. `w` is the width of a plane or the number of blocks in a
+ * row. */
 static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, WIDE = 448, HIGH = 16 };
     const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_level_scalar;
@@ -1139,7 +1142,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_rows_of(got, expected, 2, w);
 }
 
-/* Compares sums of rows with their formulas. Rows of kind 1 have the largest differences. */
+/* Compares sums of rows with direct formulas. Rows of kind 1 have the largest differences. */
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
     static uint16_t words[2][WIDEST];
@@ -1193,7 +1196,7 @@ static float *sorted_values(const vmafgpu *v, int scale, size_t *count) {
     size_t length;
     const float *list = vmafgpu__cambi_found(v, 0, scale, &length);
     float *values = (float *)malloc(sizeof(float) * (length + 1));
-    test_need(values != NULL, "memory");
+    test_need(values != NULL, "out of memory");
     *count = 0;
     for (size_t i = 0; i < length; i++)
         if (list[i] > 0)
@@ -1227,8 +1230,9 @@ static void check_cambi(const vmafgpu *got, const vmafgpu *expected) {
     }
 }
 
-/* Compares CAMBI. Kinds of pictures: 0 steps, 1 a gradient with little noise, 2 patches of two values, 3 uniform, 4
- * small patches with large steps and a few different samples, so that c-values have many more fractional bits. */
+/* Compares CAMBI with plain C. Kinds of pictures: 0 steps, 1 a gradient with little noise, 2 patches of two values, 3
+ * uniform, 4 small patches with large steps and a few different samples, so that c-values have many more fractional
+ * bits. */
 static void check_banding(int w, int h, int depth, int kind, const char *options) {
     vmafgpu_feature_config feature = { "cambi", options };
     vmafgpu_config config;
@@ -1236,7 +1240,7 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
     const size_t size = (size_t)w * (size_t)h * (size_t)bytes;
     uint8_t *memory = (uint8_t *)malloc(size + 1);
     vmafgpu_frame frame;
-    test_need(memory != NULL, "memory");
+    test_need(memory != NULL, "out of memory");
     memset(&config, 0, sizeof config);
     memset(&frame, 0, sizeof frame);
     config.width = w;
@@ -1264,7 +1268,7 @@ static void check_banding(int w, int h, int depth, int kind, const char *options
     }
     snprintf(test_where, sizeof test_where, "plain C, %dx%d %d bits, kind %d", w, h, depth, kind);
     vmafgpu *expected = open_checked(&config);
-    test_need(expected != NULL, "a context");
+    test_need(expected != NULL, "cannot open a context");
     CHECK_INT(vmafgpu_push(expected, &frame, &frame), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(expected), VMAFGPU_OK);
     scores plain = scores_of(expected);
@@ -1297,14 +1301,14 @@ static void test_banding(void) {
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
-    /* In this case the sum is rounded, so it must be added in the same order as in libvmaf. */
+    /* In this case the sum is rounded, so its terms must be added in the same order as in libvmaf. */
     check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
     check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");
     check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
 }
 
-/* Compares whole clips with v1 models. */
+/* Scores whole clips with v1 models, and compares the scores with those of plain C. */
 static void test_v1_clips(void) {
     static const char *const whats[] = { "bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash" };
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160" };

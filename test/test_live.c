@@ -1,4 +1,5 @@
-/* Tests config.live, with which the score of a pair is available after its push, vmafgpu_try_push(), and maps. */
+/* Tests vmafgpu_try_push(), maps, and config.live, which makes the score of a pair available directly after its
+ * push. */
 #include "scoring.h"
 
 static vmafgpu_feature_config feature(const char *name, const char *options) {
@@ -66,7 +67,7 @@ static void test_scores(void) {
     }
 }
 
-/* Preceding frames affect the scores, following frames do not. Also tests subsampling and single pairs. */
+/* Preceding frames affect the scores; following frames do not. Also tests subsampling and single pairs. */
 static void test_segments(void) {
     enum { FRAMES = 6 };
     film f = film_make("texture+mix", 48, 40, 8, FRAMES, 11);
@@ -175,7 +176,7 @@ static void test_maps(void) {
         CHECK_INT(count, across * down);
         map = (float *)malloc(sizeof *map * (size_t)(count + 1));
         blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)count);
-        test_need(map && blocks, "memory");
+        test_need(map && blocks, "out of memory");
         for (int i = 0; i < FRAMES; i++) {
             const vmafgpu_frame before = film_frame(&f, i ? i - 1 : 0, 0), reference = film_frame(&f, i, 0),
                                 distorted = film_frame(&f, i, 1);

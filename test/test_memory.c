@@ -1,12 +1,12 @@
-/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. The
- * context can still be used or closed, and if the same pair is pushed again, the scores must be correct. */
+/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. It must
+ * still be possible to use and close the context. If the same pair is pushed again, the scores must be correct. */
 #include "scoring.h"
 
 /* An allocator that fills memory with a pattern, guards its end, counts allocations, and fails on demand. */
 typedef struct ledger {
     long live, total;
     size_t bytes;
-    long fail_at; /* number of allocations before one fails; negative if none fails */
+    long fail_at; /* number of allocations before the one that fails; negative if none fails */
     int fail_all; /* all later allocations fail too */
     long damaged;
 } ledger;
@@ -29,7 +29,7 @@ static void *ledger_alloc(void *user, size_t size) {
         return NULL;
     }
     b = (block *)malloc(sizeof *b + size + sizeof guard);
-    test_need(b != NULL, "memory");
+    test_need(b != NULL, "out of memory");
     b->u.size = size;
     memset(b + 1, 0xA5, size);
     memcpy((char *)(b + 1) + size, guard, sizeof guard);
@@ -74,7 +74,8 @@ static void check_all_returned(const ledger *l) {
 
 /* ---- open ---- */
 
-/* Opens a context while the n-th allocation fails, or all from the n-th on; for each n until opening succeeds. */
+/* Opens a context repeatedly. In each attempt, the n-th allocation fails, or all allocations from the n-th on. n
+ * increases until opening succeeds. */
 static void open_with_failures(const film *f, const vmafgpu_config *wanted) {
     for (int threads = 1; threads <= 3; threads += 2) {
         for (int all = 0; all <= 1; all++) {

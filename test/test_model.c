@@ -208,9 +208,9 @@ static void refuse(const char *text, size_t size, const char *what, const char *
     char error[256] = "";
     char *exact = (char *)malloc(size + 1); /* so that sanitizers detect reads beyond its end */
     vmafgpu_result result;
-    test_need(exact != NULL, "memory");
+    test_need(exact != NULL, "out of memory");
     exact = (char *)realloc(exact, size ? size : 1);
-    test_need(exact != NULL, "memory");
+    test_need(exact != NULL, "out of memory");
     memcpy(exact, text, size);
     snprintf(test_where, sizeof test_where, "%s", what);
     result = vmafgpu_model_parse(&model, "mine", exact, size, NULL, error, sizeof error);
@@ -386,7 +386,7 @@ static void test_mutations(void) {
     char *text = (char *)malloc(size);
     uint32_t state = 12345;
     int read_count = 0;
-    test_need(text != NULL, "memory");
+    test_need(text != NULL, "out of memory");
     snprintf(test_where, sizeof test_where, "mutations");
     for (int round = 0; round < 20000; round++) {
         static const char likely[] = "0123456789-+.eE\"\\{}[]:,n \n";

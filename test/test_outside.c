@@ -242,7 +242,7 @@ static void test_reusable(const film *f) {
     CHECK_INT(vmafgpu_reset(log.context), VMAFGPU_OK);
     push_frame(log.context, f, 0);
     CHECK_INT(log.pairs, 1);
-    vmafgpu_close(log.context); /* without a flush, so there is no call */
+    vmafgpu_close(log.context); /* without a flush, so on_reusable is not called */
     CHECK_INT(log.calls, 4);
 }
 

@@ -1,5 +1,5 @@
-/* Tests the parts of --html: pooled values, hashes, shots, plots, and a page with a million frames. test_html.sh opens
- * this page in a browser.
+/* Tests the parts of the tool's option --html: pooled values, hashes, shots, plots, and a page with a million frames.
+ * test_html.sh opens this page in a browser.
  *
  *     test_page [FILE]        writes the page to FILE
  */
@@ -84,7 +84,7 @@ static void test_hash(void) {
     }
 }
 
-/* Cuts are found; fast motion is not a cut. */
+/* Cuts are found; fast motion is not reported as a cut. */
 static void test_shots(void) {
     static float distances[100];
     int64_t count;

@@ -56,13 +56,14 @@ static const uint64_t cube_sums[3][2][2][3] = {
 #include "golden/pixels_cube.h"
 };
 
-/* Compares every `step`-th colour of the colour cube, in shuffled order. */
+/* Converts every `step`-th colour of the colour cube, in shuffled order, and compares the results with the exact
+ * samples. */
 static void test_cube(void) {
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
                                                      vmafgpu__choose_level(24) };
     const int is_whole = test_depth() == TEST_ALL, step = is_whole ? 1 : 509, count = (1 << 24) / step;
     uint8_t *pixels = (uint8_t *)malloc((size_t)count * 4), *out = (uint8_t *)malloc((size_t)count * 2);
-    test_need(pixels && out, "memory");
+    test_need(pixels && out, "out of memory");
     for (int i = 0; i < count; i++) {
         const uint32_t colour = ((uint32_t)i * (uint32_t)step * 2654435761u) & 0xffffff;
         for (int k = 0; k < 4; k++)
@@ -115,7 +116,8 @@ static void test_cube(void) {
     free(out);
 }
 
-/* Compares rows of random colours, converted to chroma that is not subsampled, on all instruction sets. */
+/* Converts rows of random colours to chroma without subsampling on all instruction sets, and compares the results with
+ * those for single pixels. */
 static void test_chroma_levels(void) {
     static const vmafgpu__chroma_taps taps = { { 0, 1, 0 }, 1 };
     const vmafgpu__cpu_functions *const levels[] = { vmafgpu__choose_level(0), vmafgpu__choose_level(16),
@@ -170,8 +172,8 @@ static void test_chroma_levels(void) {
     }
 }
 
-/* Compares all depths, codes of 8 and 10 bits, and sums of weights, with random colours and with greys whose exact
- * values are close to a rounding boundary. */
+/* Compares conversions with the exact samples, to all depths, from codes of 8 and 10 bits, and with all sums of
+ * weights. The colours are random, or greys whose exact values are close to a rounding boundary. */
 static void test_shifts(void) {
     static const int weights[] = { 1, 2, 4, 8, 16 };
     const int rounds = test_depth() == TEST_ALL ? 100000 : 200;
@@ -195,7 +197,7 @@ static void test_shifts(void) {
             const uint32_t most = (uint32_t)(one * weight) + 1;
             const uint32_t r = (seed = mix(seed + 1)) % most, g = (seed = mix(seed + 1)) % most,
                            b = (seed = mix(seed + 1)) % most;
-            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey is exactly the middle */
+            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey is exactly in the middle */
             wrong +=
                 vmafgpu__colour_sample(&p, grey, g, i % 4 ? b : r) != exact(&f, weight, one, grey, g, i % 4 ? b : r);
             wrong += vmafgpu__colour_sample(&p, r, r, r) != exact(&f, weight, one, r, r, r);
@@ -234,7 +236,7 @@ static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
 static void test_halves(void) {
     static const struct {
         vmafgpu_transfer transfer;
-        uint32_t clipped; /* the first half with the largest code */
+        uint32_t clipped; /* the smallest half float with the largest code */
         uint64_t sum;
     } tables[] = { { VMAFGPU_TRANSFER_SRGB, 0x3c00, 0xc4c9e96a99787627u },
                    { VMAFGPU_TRANSFER_BT709, 0x3c00, 0x52ff7d78ce3f0228u },
@@ -245,7 +247,7 @@ static void test_halves(void) {
         long double nearest = 1;
         uint32_t first = 0;
         uint64_t sum = 0xcbf29ce484222325u;
-        snprintf(test_where, sizeof test_where, "halves, transfer %d", (int)tables[t].transfer);
+        snprintf(test_where, sizeof test_where, "half floats, transfer %d", (int)tables[t].transfer);
         vmafgpu__fill_transfer(&vmafgpu__maths_of_target, tables[t].transfer, table);
         for (uint32_t half = 0; half < VMAFGPU__TRANSFER_ENTRIES; half++) {
             const long double code = half < 0x7c00 ? code_of(tables[t].transfer, light_of(half)) : 65536;
@@ -262,7 +264,7 @@ static void test_halves(void) {
         CHECK(nearest > 1e-7L); /* errors of powl() are much smaller */
         CHECK_INT(table[0], 0);
         if (!CHECK(sum == tables[t].sum))
-            printf("sum 0x%016" PRIx64 ", nearest to a half %Lg\n", sum, nearest);
+            printf("sum 0x%016" PRIx64 ", smallest distance to a half %Lg\n", sum, nearest);
     }
     CHECK_INT(vmafgpu__half_index(0x8000), 0);
     CHECK_INT(vmafgpu__half_index(0xbc00), 0);
@@ -298,7 +300,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
     p.one = pixels == VMAFGPU_PIXELS_RGBA16F ? 65535 : pixels == VMAFGPU_PIXELS_RGB10A2 ? 1023 : 255;
     p.code[0] = (uint16_t *)malloc(3 * count * sizeof(uint16_t));
     p.memory = (unsigned char *)malloc(size);
-    test_need(p.code[0] && p.memory, "memory");
+    test_need(p.code[0] && p.memory, "out of memory");
     memset(p.memory, 0xA5, size);
     p.code[1] = p.code[0] + count;
     p.code[2] = p.code[1] + count;
@@ -317,7 +319,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
                     v = v > 0 ? v < 1 ? v : 1 : 0;
                 }
                 if (pixels == VMAFGPU_PIXELS_RGBA16F) {
-                    /* values from 0 to 1, or any half, including infinity, negative values and NaN */
+                    /* values from 0 to 1, or any half float, including infinity, negative values and NaN */
                     field[k] =
                         rough ? mix(noise + (uint32_t)k) & (noise % 16 ? 0x3fff : 0xffff) : (uint32_t)(0x3c00 * v);
                     p.code[k][y * width + x] = (uint16_t)code_of_half(transfer, field[k]);
@@ -381,7 +383,7 @@ static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsign
               shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
     vmafgpu_frame frame;
     *memory = (unsigned char *)calloc(1, vmafgpu_frame_size(c, 0));
-    test_need(*memory != NULL, "memory");
+    test_need(*memory != NULL, "out of memory");
     frame = vmafgpu_frame_of(c, *memory, 0);
     for (int plane = 0; plane < (c->chroma == VMAFGPU_CHROMA_400 ? 1 : 3); plane++) {
         const int is_semi = plane && c->layout != VMAFGPU_LAYOUT_PLANAR, at = is_semi ? 1 : plane;
@@ -436,8 +438,8 @@ static vmafgpu_config config_of(const format *f, int which) {
     return c;
 }
 
-/* Compares all samples of the converted planes, in all formats, from all kinds of pixels, with several instruction sets
- * and numbers of threads. */
+/* Compares all samples of converted planes with the exact samples, in all formats, from all kinds of pixels, and with
+ * several instruction sets and numbers of threads. */
 static void test_planes(void) {
     static const unsigned masks[] = { 0, 16, 24 };
     vmafgpu_feature_config features[2] = VMAFGPU_INIT;
@@ -559,7 +561,7 @@ static void check_same(const scores *a, const scores *b) {
         CHECK_BITS(a->values[i], b->values[i]);
 }
 
-/* A clip in RGB, or with one side in YUV, has the same scores as its planes. */
+/* A clip in RGB, or with one side in YUV, has the same scores as the same clip converted to planes. */
 static void test_scores(void) {
     static const struct {
         int reference, distorted, format;

@@ -54,7 +54,7 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
-/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float is not the nearest one to
+/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float is not the one nearest to
  * the reciprocal. */
 static void test_reciprocals(void) {
     vmafgpu v;
@@ -80,7 +80,7 @@ static void test_reciprocals(void) {
     vmafgpu__give(&v, v.cambi);
 }
 
-/* Checks the limits up to which samples that differ by k codes are visible to CAMBI, at the default threshold. */
+/* Checks the largest samples at which CAMBI considers a difference of k codes visible, at the default threshold. */
 static void test_visibility(void) {
     static const int limits[] = { 178, 305, 432, 559, 686, 813, 1023 };
     static const struct {
@@ -318,7 +318,8 @@ static void test_few_threads(void) {
     film_free(&f);
 }
 
-/* Whether the sign of a coefficient only changes the sign of the weighted result, and the centre does not wrap. */
+/* Whether the sign of a coefficient only changes the sign of the weighted result, and the centre does not wrap
+ * around. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
     const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),
                                 b = vmafgpu__adm_weigh(0, band, factor, -value);
@@ -412,8 +413,8 @@ static void fill_plane(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane,
     }
 }
 
-/* Compares all covariances with libvmaf's loop. The larger the mean is relative to the noise, the more covariances are
- * computed in libvmaf's order. */
+/* Compares all covariances with the results of libvmaf's loop. The larger the mean is relative to the noise, the more
+ * covariances are computed in libvmaf's order. */
 static void check_covariances(const vmafgpu__speed *speed, vmafgpu__speed_plane *plane) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE, SIDE = VMAFGPU__SPEED_SIDE };
     const int w = BLOCK * speed->variant->blocks_across - EDGE, h = BLOCK * speed->variant->blocks_down - EDGE;

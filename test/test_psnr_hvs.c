@@ -1,6 +1,6 @@
-/* Compares psnr_hvs with a second implementation that computes each block and each term separately: with several
- * numbers of threads and several instruction sets, and with small, odd-sized and identical pictures. Also tests which
- * settings are rejected. */
+/* Compares psnr_hvs with a second implementation that computes each block and each term separately, for several numbers
+ * of threads and instruction sets, and for small, odd-sized and identical pictures. Also tests which settings are
+ * rejected. */
 #include "scoring.h"
 
 #include <math.h>
@@ -138,7 +138,8 @@ static int sample_of(const unsigned char *plane, int bytes, size_t at) {
     return bytes == 1 ? plane[at] : plane[2 * at] | plane[2 * at + 1] << 8;
 }
 
-/* Returns the mean of the terms of a plane. `w` and `h` are its size; `pitch` is the distance of rows in samples. */
+/* Returns the mean of the terms of a plane. `w` and `h` are its size; `pitch` is the distance between rows in
+ * samples. */
 static double plane_mean(const unsigned char *const pair[2], int bytes, int depth, int w, int h, int pitch, int plane) {
     float csf[8][8], mask[8][8], sum = 0;
     const int peak = (1 << depth) - 1;

@@ -167,7 +167,7 @@ static void test_layouts(void) {
     snprintf(test_where, sizeof test_where, "layouts");
     for (int i = 0; i < 4; i++) {
         memory[i] = (unsigned char *)malloc(f.plane_bytes + 1);
-        test_need(memory[i] != NULL, "memory");
+        test_need(memory[i] != NULL, "out of memory");
     }
     for (int i = 0; i < 3; i++) {
         vmafgpu_frame frames[4];

@@ -1,6 +1,6 @@
-/* Measures the stack use of calls, and of the tasks of config.parallel_for. Each runs on a thread whose stack is filled
- * with a known byte, and the changed bytes are counted. The limits are those that the manual gives for optimised
- * builds. */
+/* Measures the stack use of calls, and of the tasks of config.parallel_for. Each call or task runs on a thread whose
+ * stack is filled with a known byte, and the changed bytes are counted. The limits are those that the manual gives for
+ * optimised builds. */
 #if !defined(_WIN32)
 #define _DEFAULT_SOURCE
 #endif
@@ -44,15 +44,15 @@ static void *do_nothing(void *user) {
     return user;
 }
 
-/* Runs `main` on the stack. Returns the number of bytes it used. */
+/* Runs `main` on a thread with this stack. Returns the number of bytes of the stack that were used. */
 static long run_on(painted *p, void *(*main)(void *), void *user) {
     pthread_attr_t attributes;
     pthread_t thread;
     long untouched = 0;
     memset(p->memory, PAINT, STACK);
-    test_need(pthread_attr_init(&attributes) == 0, "attributes of a thread");
-    test_need(pthread_attr_setstack(&attributes, p->memory, STACK) == 0, "the stack of a thread");
-    test_need(pthread_create(&thread, &attributes, main, user) == 0, "a thread");
+    test_need(pthread_attr_init(&attributes) == 0, "pthread_attr_init failed");
+    test_need(pthread_attr_setstack(&attributes, p->memory, STACK) == 0, "pthread_attr_setstack failed");
+    test_need(pthread_create(&thread, &attributes, main, user) == 0, "cannot start a thread");
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
     while (untouched < STACK && p->memory[untouched] == PAINT)
@@ -63,7 +63,7 @@ static long run_on(painted *p, void *(*main)(void *), void *user) {
 static painted painted_make(void) {
     painted p;
     void *memory = NULL;
-    test_need(posix_memalign(&memory, 1 << 16, STACK) == 0, "memory");
+    test_need(posix_memalign(&memory, 1 << 16, STACK) == 0, "out of memory");
     p.memory = (unsigned char *)memory;
     p.overhead = 0;
     p.overhead = run_on(&p, do_nothing, NULL);
@@ -226,11 +226,11 @@ static void test_calls(painted *stack) {
             memset(&feature, 0, sizeof feature);
             memset(&model, 0, sizeof model);
             feature.name = name;
-            feature.options = is_cambi ? "topk=0.01" : NULL; /* makes CAMBI select values */
+            feature.options = is_cambi ? "topk=0.01" : NULL; /* makes CAMBI select the largest values */
             model.version = "vmaf_v1.0.16_hfr_3d0h";
             c.edit = (unsigned char *)calloc(64 * 64, 2);
             c.blocks = (vmafgpu_block *)calloc((size_t)WIDTH * HEIGHT / 256, sizeof *c.blocks);
-            test_need(pixels && c.edit && c.blocks, "memory");
+            test_need(pixels && c.edit && c.blocks, "out of memory");
             c.config = film_config(&f);
             c.config.backend = VMAFGPU_BACKEND_CPU;
             c.config.max_candidates = has_edits ? 1 : CANDIDATES;
@@ -293,7 +293,7 @@ static void test_parse(painted *stack) {
     enum { DEPTH = 100000 };
     static const char *const names[] = { "vmaf_v0.6.1.json", "vmaf_b_v0.6.3.json" };
     char *deep = (char *)malloc(DEPTH + 1);
-    test_need(deep != NULL, "memory");
+    test_need(deep != NULL, "out of memory");
     memset(deep, '[', DEPTH);
     deep[DEPTH] = '\0';
     limit("parse: nested arrays", run_on(stack, parse, deep), CALL_LIMIT);
@@ -305,7 +305,7 @@ static void test_parse(painted *stack) {
         FILE *in;
         snprintf(path, sizeof path, "../shared/models/%s", names[i]);
         in = fopen(path, "rb");
-        test_need(text != NULL, "memory");
+        test_need(text != NULL, "out of memory");
         if (!in) {
             printf("%s does not exist\n", path);
         } else {

@@ -88,7 +88,7 @@ static void test_states(void) {
     }
     vmafgpu_close(context);
 
-    /* vmafgpu_push_following() needs a pair before it. */
+    /* vmafgpu_push_following() fails if no pair was pushed before. */
     snprintf(test_where, sizeof test_where, "following frame first");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_OK);
@@ -151,7 +151,7 @@ static collector collector_for(const scores *like) {
     c.got.values = (double *)malloc(sizeof(double) * (size_t)(like->rows * like->columns + 1));
     c.last = -1;
     c.in_order = 1;
-    test_need(c.got.values != NULL, "memory");
+    test_need(c.got.values != NULL, "out of memory");
     return c;
 }
 
@@ -279,7 +279,7 @@ static void test_unread_scores(void) {
     film_free(&f);
 }
 
-/* With subsample N, the scores are every N-th score of all frames. */
+/* With subsample N, a context returns every N-th of the scores that it would return without subsampling. */
 static void test_subsample(void) {
     film f = film_make("texture+mix", 48, 40, 8, 11, 3);
     vmafgpu_config config = film_config(&f);
@@ -305,7 +305,7 @@ static int least(int a, int b) {
 }
 
 /* Scores frames first..end-1 of the film in a new context. Before and after these, pushes as many neighbouring frames
- * as are needed, and `more` additional ones. */
+ * as needed, and `more` additional ones. */
 static void score_segment(const film *f, const vmafgpu_config *config, const scores *whole, int first, int end,
                           int tails, int more) {
     vmafgpu *context = open_checked(config);
@@ -503,7 +503,8 @@ static void test_models(void) {
     }
     vmafgpu_close(together);
 
-    /* A model by pointer has the same scores as a model by name. Without a model there is no score. */
+    /* A model passed by pointer gives the same scores as the same model selected by name. Without a model there is no
+     * score. */
     {
         vmafgpu_model_config by_pointer;
         vmafgpu_feature_config vif = feature("vif", NULL);
@@ -992,7 +993,7 @@ static void check_tag(void *user, const vmafgpu_score *score) {
     tags_delivered++;
 }
 
-/* Each score has the tag of its pair, however it is delivered. */
+/* Each score has the tag of its pair, however the score is delivered. */
 static void test_tags_of_clips(film *f) {
     for (int variant = 0; variant < 16; variant++) {
         const int discards = variant & 1, calls_back = variant & 2, subsample = variant & 4 ? 3 : 1, live = variant & 8;

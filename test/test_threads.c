@@ -1,6 +1,6 @@
-/* Tests several threads per frame: the scores must not depend on which thread computes which piece, and when. Also
- * tests two contexts on two threads, which share nothing, and calls to one context from two threads. The test is most
- * useful with the thread sanitizer, which detects reads of incomplete rows. */
+/* Tests several threads per frame: the scores must not depend on which thread computes a piece, nor on when it does so.
+ * Also tests two contexts that share nothing, on two threads, and calls to one context from two threads. The test is
+ * most useful with the thread sanitizer, which detects reads of incomplete rows. */
 #include <pthread.h>
 #include "scoring.h"
 
@@ -82,7 +82,7 @@ static void by_three(void *user, int count, void (*task)(void *arg, int index), 
         parts[i].arg = arg;
         parts[i].first = count * i / 3;
         parts[i].end = count * (i + 1) / 3;
-        test_need(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0, "cannot start a thread");
     }
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
@@ -147,7 +147,7 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
-/* If there are more threads than share a cache, the strips of the vector code are narrower. */
+/* If more threads are used than share a cache, the strips of the vector code are narrower. */
 static void test_strips(int depth) {
     film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
     for (unsigned mask = 0; mask <= 16; mask += 16) {
@@ -187,7 +187,7 @@ static void *push_on_thread(void *user) {
 
 static void call_and_run(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     pthread_t thread;
-    test_need(pthread_create(&thread, NULL, push_on_thread, user) == 0, "a thread");
+    test_need(pthread_create(&thread, NULL, push_on_thread, user) == 0, "cannot start a thread");
     pthread_join(thread, NULL);
     forwards(NULL, count, task, arg);
 }
@@ -244,7 +244,7 @@ int main(void) {
         workers[i].config.threads = 2;
     }
     for (int i = 0; i < WORKERS; i++)
-        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "cannot start a thread");
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < WORKERS; i++) {

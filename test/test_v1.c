@@ -6,7 +6,7 @@
 
 static const char *const v1 = "vmaf_v1.0.16_3d0h";
 
-/* A config with a model, and with CAMBI for the reference. */
+/* A config with a model and with CAMBI, which also measures the reference (full_ref). */
 typedef struct setup {
     vmafgpu_config config;
     vmafgpu_model_config model;
@@ -57,7 +57,7 @@ static repacked repack(const film *f, const vmafgpu_config *c, int frame, int si
         unsigned char *top;
         if (!r.memory[target]) {
             r.memory[target] = (unsigned char *)malloc(size + 2 * GUARD);
-            test_need(r.memory[target] != NULL, "memory");
+            test_need(r.memory[target] != NULL, "out of memory");
             memset(r.memory[target], 0xEE, size + 2 * GUARD);
         }
         top = r.memory[target] + GUARD + (upside_down ? (h - 1) * pitch : 0);
@@ -180,7 +180,7 @@ static void check_refused(const vmafgpu_config *config, vmafgpu_result expected,
     vmafgpu_close(context);
 }
 
-/* Pictures with the minimum width or height are scored, and pictures that are smaller by one pixel are rejected with a
+/* Pictures with the minimum width or height are scored, and pictures that are one pixel smaller are rejected with a
  * message. test_figures.c compares the values for the smallest pictures with libvmaf. */
 static void test_sizes(void) {
     static const struct {
@@ -329,7 +329,7 @@ static double cambi_of(maps *m, int window, int most) {
         const int samples = m->first[s].width * m->first[s].height, top = (int)(0.6 * samples);
         double sum = 0;
         uint16_t *sorted = (uint16_t *)malloc(sizeof *sorted * (size_t)samples);
-        test_need(sorted != NULL, "memory");
+        test_need(sorted != NULL, "out of memory");
         memcpy(sorted, m->first[s].samples, sizeof *sorted * (size_t)samples);
         qsort(sorted, (size_t)samples, sizeof *sorted, falling);
         for (int i = 0; i < top; i++)
@@ -428,7 +428,7 @@ static void test_heatmaps(void) {
     }
 }
 
-/* An invalid eotf is ignored if cambi_eotf overrides it, but it is part of the column name. */
+/* An invalid eotf is ignored if cambi_eotf overrides it, but it still appears in the column name. */
 static void test_eotf(void) {
     static const char *const same[2] = { "cambi_eotf=pq", "eotf=hlg:cambi_eotf=pq" };
     film f = film_make("bands+blur", 240, 224, 10, 1, 2);
@@ -616,7 +616,7 @@ static void test_bad_frames(void) {
     film_free(&f);
 }
 
-/* Segments and single pairs have the same scores as in the whole clip. */
+/* Segments and single pairs have the same scores as the whole clip. */
 static void test_segments(void) {
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h" };
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {

@@ -1,6 +1,6 @@
-/* Compares the features of vmafgpu.h with each code path of a libvmaf build: plain C, AVX2, AVX-512, and CUDA if it is
- * compiled with -DWITH_CUDA. Prints a Markdown table with the number of values that differ and the largest difference,
- * for each extractor and path. test/who_differs.sh compiles and runs this program. */
+/* Compares the features of vmafgpu.h with each code path of a libvmaf build: plain C, AVX2, AVX-512, and, if this
+ * program is compiled with -DWITH_CUDA, CUDA. Prints a Markdown table with the number of values that differ and the
+ * largest difference, for each extractor and path. test/who_differs.sh compiles and runs this program. */
 #include <libvmaf/libvmaf.h>
 #ifdef WITH_CUDA
 #include <libvmaf/libvmaf_cuda.h>

@@ -1,4 +1,4 @@
-/* A sum, with different ways to promise the compiler that `dst` overlaps neither `a` nor `b`:
+/* A sum, with different ways of promising the compiler that `dst` overlaps neither `a` nor `b`:
  *
  *     dst[i] = a[i] + b[i];
  *     dst[i] += a[i] + b[i];

@@ -42,7 +42,7 @@ static int holds(vmafgpu *v, const vmafgpu__blob *blobs, const char *where, cons
         memset(&made, 0, sizeof made);
         if (vmafgpu__unpack(v, blobs, i, where, &made, reason, sizeof reason)) {
             is_same = made.size == file->size && !memcmp(made.data, file->data, made.size);
-            snprintf(reason, sizeof reason, "contains another file");
+            snprintf(reason, sizeof reason, "contains a different file");
         }
         vmafgpu__give(v, made.data);
     }

@@ -81,7 +81,7 @@ has_xz() {
     return 1
 }
 
-# check_interface: sets $kernel_interface; ends the script if VMAFGPU__KERNEL_INTERFACE does not fit the types that
+# check_interface: sets $kernel_interface; ends the script if VMAFGPU__KERNEL_INTERFACE does not match the types that
 # kernels and host share
 check_interface() {
     kernel_interface=$("$root/test/interface.sh") ||
@@ -310,7 +310,7 @@ swaps_comparisons() {
     esac
 }
 
-# Options that print the input of the pass with this error.
+# Options that print the input of the pass that has this error.
 show_comparisons='-mllvm -print-before=si-shrink-instructions'
 
 # swapped_comparisons LOG: prints the comparisons that the pass will exchange incorrectly, and a message if the log does

@@ -33,7 +33,7 @@ for compiler in nvcc clang; do
         echo "counters: $compiler is skipped (it is not installed, and there is no $ptx of an earlier run)"
         continue
     fi
-    # Counts do not depend on the clocks, so ncu must leave the clocks unchanged.
+    # Counts do not depend on the clocks, so ncu need not lock them.
     # shellcheck disable=SC2086 # a list of names
     if ! "$ncu" --csv --print-units base --clock-control none --metrics "$metrics" "$work/launch" "$ptx" $kernels \
         > "$work/$compiler.csv" 2> "$work/$compiler.log"; then

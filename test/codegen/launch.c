@@ -1,5 +1,5 @@
-/* Launches kernels from aliasing.cu on the first GPU, so that a profiler can count their instructions, and checks their
- * sums.
+/* Launches kernels from aliasing.cu on the first GPU, so that a profiler can count their instructions, and checks the
+ * results.
  *
  *     launch FILE.ptx KERNEL...
  *

@@ -85,7 +85,8 @@ awk -v capability="$capability" -v accessor=$accessor '
         once[$1, column] = $4 + $5 <= 2 && $6 <= 2 && $7 <= 1
         cached[$1, column] = $5 == 0
     }
-    # holds(WHICH, WAY): the compilers for which this is true, judged by machine code if there is any, otherwise by PTX
+    # holds(WHICH, WAY): the compilers for which WHICH ("once" or "cached") is true of a way, in machine code if there
+    # is machine code, otherwise in PTX
     function holds(which, way,    k, part, list) {
         for (k = 1; k <= width; k++) {
             split(columns[k], part, " ")

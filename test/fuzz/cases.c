@@ -1,4 +1,4 @@
-/* Draws random cases, see cases.h. */
+/* Draws random cases; see cases.h. */
 #include "cases.h"
 #include <stdarg.h>
 #include <time.h>
@@ -206,7 +206,7 @@ static int draw_int(chance *r, const int *list, int count) {
 }
 #define DRAW(r, ...) draw_int(r, (const int[]){ __VA_ARGS__ }, (int)(sizeof(const int[]){ __VA_ARGS__ } / sizeof(int)))
 
-/* Prints a random value for an option. Half of the numbers are in the lowest eighth of the range, where most options
+/* Writes a random value for an option. Half of the numbers are in the lowest eighth of the range, where most options
  * have an effect. */
 static void draw_value(chance *r, const option *o, char *out, size_t size) {
     const double high = chance_is(r, 50) ? o->high : o->low + (o->high - o->low) / 8;

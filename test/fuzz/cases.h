@@ -78,10 +78,10 @@ typedef struct fuzz_case {
 fuzz_case fuzz_case_draw(uint64_t seed, uint64_t number);
 /* Describes the clip in one line. */
 void fuzz_case_describe(const fuzz_case *c, char *text, size_t size);
-/* Prints the arguments for both tools that follow the clip names, separated by spaces. */
+/* Writes the arguments that follow the clip names, for both tools, separated by spaces. */
 void fuzz_case_arguments(const fuzz_case *c, char *text, size_t size);
-/* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The
- * config points to the case. */
+/* Returns the config for the library. `models` and `features` have FUZZ_MODELS and FUZZ_FEATURES elements. The config
+ * contains pointers to the case. */
 vmafgpu_config fuzz_case_config(const fuzz_case *c, vmafgpu_model_config *models, vmafgpu_feature_config *features);
 /* Returns the number of pairs that remain after the skipped frames. */
 int fuzz_case_pairs(const fuzz_case *c);
@@ -89,8 +89,8 @@ int fuzz_case_pairs(const fuzz_case *c);
 /* pictures.c */
 const char *fuzz_content_name(fuzz_content content);
 film fuzz_case_film(const fuzz_case *c);
-/* Writes one side of the film in a format of the tools: y4m, or raw with odd chroma sizes rounded down. Returns 0 on
- * failure. */
+/* Writes one side of the film in a format that the tools read: y4m, or raw with odd chroma sizes rounded down. Returns
+ * 0 on failure. */
 int fuzz_film_write(const fuzz_case *c, const film *f, int side, const char *path);
 
 /* A generator of random numbers (SplitMix64). */

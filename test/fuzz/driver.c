@@ -2,7 +2,8 @@
  *
  *     fuzz_NAME [-seconds=N] [-runs=N] [-seed=N] FILES...
  *
- *   -runs    maximum number of mutations; the same seed produces the same mutations
+ *   -runs    maximum number of mutations
+ *   -seed    selects the mutations; default: 1
  *
  * Build the target with sanitizers, because it reports errors by crashing. If FUZZ_KEEP is set, each input is written
  * to fuzz-last-input in the working directory before it runs. */
@@ -38,7 +39,7 @@ static int load(input *in, const char *path) {
     return file && in->data;
 }
 
-/* Makes one change: a byte, a bit, a number, or a part that is removed, repeated or copied from another seed. */
+/* Makes one change: changes a byte, a bit or a number, removes or repeats a part, or copies a part of another seed. */
 static size_t mutate(uint8_t *data, size_t size, const input *other) {
     static const char likely[] = "0123456789.:=-+eE \n\"\\{}[],WHFIC";
     size_t at = size ? draw((uint32_t)size) : 0, count = 1 + draw(16);

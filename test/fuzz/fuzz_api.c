@@ -7,8 +7,8 @@
  *
  * A run is one sequence of calls, from opening a context to closing it. A run depends only on the seed and its number,
  * so `--only N` repeats run N, and prints its calls. Without --seed, the seed is the time; it is printed. The driver
- * must be a simulated one (test/simulated): driver calls fail, devices are lost, and frames can be in pinned memory,
- * device memory and surfaces. */
+ * must be a simulated one (test/simulated), because the program makes driver calls fail and loses devices. With a
+ * driver, frames can be in pinned memory, device memory and surfaces. */
 #define TEST_STATE static
 #include "../gpu/gpu.h"
 #include <pthread.h>
@@ -47,7 +47,7 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
-/* Starts the random numbers of a call. They depend only on the run and the call, not on timing. */
+/* Seeds the random numbers of a call. They depend only on the run and the call, not on timing. */
 static void random_begin(uint64_t run, uint64_t call) {
     random_state = mix(options.seed + mix(run + mix(call + 1)));
 }
@@ -135,7 +135,7 @@ static void content_make(const vmafgpu_config *config) {
         for (int plane = 0; plane < PLANES; plane++) {
             for (int side = 0; side < 2; side++) {
                 content.samples[picture][side][plane] = (uint16_t *)malloc(2 * plane_samples(plane) + 2);
-                test_need(content.samples[picture][side][plane] != NULL, "memory");
+                test_need(content.samples[picture][side][plane] != NULL, "out of memory");
             }
             content_fill(picture, plane, kind, amplitude);
         }
@@ -216,7 +216,7 @@ static int succeeds(int error) {
     return error == 0;
 }
 
-/* Copies a plane to memory of the driver. Returns 0 on failure. */
+/* Copies a plane to memory from the driver. Returns 0 on failure. */
 static int store_plane(stored *s, int plane, vmafgpu_memory memory, size_t at) {
     stored_plane *p = &s->planes[plane];
     gpu *g = &the_gpu;
@@ -282,7 +282,7 @@ static void overwrite_stored(stored *s) {
     }
 }
 
-/* Makes reads of bytes around the samples a mistake on the simulated GPU. */
+/* Makes the simulated GPU report reads of bytes around the samples. */
 static void fence_plane(const stored *s, const image *what, const format *f, int plane) {
     const stored_plane *p = &s->planes[plane];
     const uint64_t start = p->device ? p->device : (uint64_t)(uintptr_t)p->pinned;
@@ -303,7 +303,7 @@ static int stored_add(stored *s, const image *what, const format *f, int plane, 
     const size_t at = offset + (turns ? pitch * (size_t)(h - 1) : 0);
     p->size = offset + pitch * (size_t)(h - 1) + row;
     p->host = (unsigned char *)malloc(p->size);
-    test_need(p->host != NULL, "memory");
+    test_need(p->host != NULL, "out of memory");
     memset(p->host, 0xEE, p->size);
     for (int y = 0; y < h; y++)
         put_row(what, f, plane, y, p->host + offset + (size_t)(turns ? h - 1 - y : y) * pitch);
@@ -341,7 +341,7 @@ static int stored_make(stored *s, const image *what, const vmafgpu_config *confi
 
 typedef struct pair {
     image reference, distorted;
-    int is_on_device; /* whether at least one of the frames is */
+    int is_on_device; /* whether at least one of the frames is in device memory */
 } pair;
 
 typedef enum query_kind { ASKED_SCORE, ASKED_VALUE, ASKED_POOL } query_kind;
@@ -417,7 +417,7 @@ typedef struct sequence {
     vmafgpu_feature_config features[3];
     char names[3][16];
     int devices[2];
-    int looks_far; /* motion of a model depends on more than two frames */
+    int looks_far; /* whether motion of a model depends on more than two frames */
     tally memory;
     int uses_gpu, is_lost, is_armed; /* is_lost: a device is lost; is_armed: a fault was requested */
     int avoids_device;               /* no frame is in device memory, so that no pair may be lost */
@@ -497,7 +497,7 @@ static int is_excused(const sequence *s, vmafgpu_result result) {
 static void check_refused(vmafgpu *context, vmafgpu_result got, vmafgpu_result expected, const char *file, int line) {
     const char *message = vmafgpu_last_error(context);
     test_int(got, expected, file, line, "result of a rejected call");
-    test_check(message && strlen(message) > 10, file, line, "it has a message");
+    test_check(message && strlen(message) > 10, file, line, "message of a rejected call");
     total.refused++;
 }
 
@@ -522,7 +522,7 @@ static int check_done(sequence *s, vmafgpu_result got, int may_be_lost, const ch
 #define DONE(s, call)         check_done((s), (call), 0, __FILE__, __LINE__)
 #define DONE_OR_LOST(s, call) check_done((s), (call), 1, __FILE__, __LINE__)
 
-/* Compares rows and prints the column names of differences. */
+/* Compares rows and prints the names of columns that differ. */
 static void check_columns(vmafgpu *context, const double *got, const double *expected, const char *what, int index) {
     for (int i = 0; i < vmafgpu_column_count(context); i++) {
         if (!CHECK_BITS(got[i], expected[i])) {
@@ -703,7 +703,7 @@ static void choose_rest(vmafgpu_config *c, int kind) {
     c->cpumask = one_in(3) ? (unsigned)draw(32) : 0;
 }
 
-/* Chooses the GPU config. With several GPUs, frames in their memory need a layout that is read in place. */
+/* Chooses the GPU config. With several GPUs, frames in GPU memory need a layout that can be read in place. */
 static void choose_gpu(sequence *s, int kind) {
     vmafgpu_config *c = &s->config;
     vmafgpu_gpu_config *g = &c->gpu;
@@ -768,7 +768,7 @@ static vmafgpu *open_plain(const vmafgpu_config *config) {
         vmafgpu_close(context);
         context = NULL;
     }
-    test_need(context != NULL, "a plain context");
+    test_need(context != NULL, "cannot open a plain context");
     return context;
 }
 
@@ -897,13 +897,13 @@ static void check_queries(const track *c, vmafgpu *plain, int may_lack_rows) {
                                           ? vmafgpu_pool_range(plain, q->column, q->method, first, row, &value)
                                           : vmafgpu_value_at(plain, row, q->column, &value);
         if (CHECK_INT(result, VMAFGPU_OK) && !CHECK_BITS(q->value, value)) {
-            printf("  question %d of kind %d, rows %d to %d, column %s, method %d\n", i, (int)q->kind, q->first, q->row,
+            printf("  query %d of kind %d, rows %d to %d, column %s, method %d\n", i, (int)q->kind, q->first, q->row,
                    vmafgpu_column_name(plain, q->column), (int)q->method);
         }
     }
 }
 
-/* Compares pooled values. The clip must be complete. */
+/* Compares pooled values if the clip is complete. */
 static void check_whole(sequence *s, const track *c, vmafgpu *plain) {
     const int last = c->delivered - 1;
     double got = 0, expected = 0;
@@ -1016,7 +1016,7 @@ static void keep(sequence *s, stored *frame, int64_t pair_index) {
     }
 }
 
-/* Whether another pair can be pushed. If too many frames are in use, waits for them. */
+/* Whether another pair can be pushed. If too many frames are in use, waits until they are reusable. */
 static int has_place(sequence *s) {
     if (s->kept_count > MOST_KEPT - 4) {
         vmafgpu_wait(context_of(s), -1);
@@ -1114,7 +1114,8 @@ static void call_burst(sequence *s) {
         push_one(s);
 }
 
-/* Pushes a frame with a sample above the bit depth. In host memory, the push fails; on a GPU, the pair may fail. */
+/* Pushes a frame with a sample above the bit depth. If the frame is in host memory, the push may fail; otherwise the
+ * pair may fail. */
 static void call_push_illegal(sequence *s) {
     track *c = main_clip(s);
     const format f = format_of(&s->config);
@@ -1224,7 +1225,8 @@ static void neighbour(sequence *s, int is_tail) {
     }
 }
 
-/* Not used with subsampling: the plain context pushes preceding frames as pairs, so it would score different pairs. */
+/* Pushes a preceding frame. Does nothing with subsampling, because the plain context pushes preceding frames as pairs,
+ * so it would score different pairs. */
 static void call_seed(sequence *s) {
     if (s->config.subsample == 1)
         neighbour(s, 0);
@@ -1311,7 +1313,7 @@ static void call_push_acquired(sequence *s) {
     stored_free(&other);
 }
 
-/* An acquired pair in the wrong order must be rejected. */
+/* Pushes acquired frames in the wrong order, which must be rejected. */
 static void call_push_acquired_wrong(sequence *s) {
     track *c = main_clip(s);
     vmafgpu_result result;
@@ -1806,7 +1808,7 @@ static void call_edit_begin(sequence *s) {
         return;
     }
     if (result == VMAFGPU_AGAIN)
-        return; /* the frames could not be made */
+        return; /* the frames could not be created */
     s->base = NO_BASE;
     if (result == VMAFGPU_ERROR_STATE && s->acquired_count && s->uses_gpu)
         return;
@@ -1860,7 +1862,7 @@ static void fill_edit(sequence *s, edits *e, int i) {
     e->samples[i] = (uint16_t *)malloc(2 * (size_t)count);
     e->bytes[i] = (unsigned char *)malloc((size_t)(count * f.bytes));
     e->plain_bytes[i] = (unsigned char *)malloc((size_t)(count * plain.bytes));
-    test_need(e->samples[i] && e->bytes[i] && e->plain_bytes[i], "memory");
+    test_need(e->samples[i] && e->bytes[i] && e->plain_bytes[i], "out of memory");
     for (int k = 0; k < count; k++) {
         const int x = k % to->width, y = k / to->width, value = edit_sample(s, kind, to->x + x, to->y + y);
         e->samples[i][k] = (uint16_t)value;
@@ -1982,8 +1984,8 @@ static void check_edit_scores(const edits *e, const vmafgpu_edit_score *got, con
     }
 }
 
-/* If there is no base, or no support for edits, checks the result of a call for edits. Returns whether this is the
- * case. */
+/* Whether a call for edits failed because there is no base. If it is certain that there is none, checks the result of
+ * the call. */
 static int has_no_base(sequence *s, vmafgpu_result result) {
     if (s->base == NO_BASE) {
         if (!is_excused(s, result))
@@ -2031,7 +2033,7 @@ static void call_edit_try(sequence *s) {
             const int i = draw(e.count);
             if (i != e.bad && !e.ours[i].skip_score && result == VMAFGPU_OK) {
                 uint16_t *luma = (uint16_t *)malloc(2 * plane_samples(0));
-                test_need(luma != NULL, "memory");
+                test_need(luma != NULL, "out of memory");
                 memcpy(luma, s->edited.luma, 2 * plane_samples(0));
                 apply_edit(luma, &e, i);
                 check_whole_frame(s, luma, values + i * columns);
@@ -2097,7 +2099,7 @@ static void call_edit_map(sequence *s) {
     if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK)) {
         vmafgpu_block *got = (vmafgpu_block *)malloc(2 * sizeof *got * (size_t)(across * down)),
                       *expected = got + across * down;
-        test_need(got != NULL, "memory");
+        test_need(got != NULL, "out of memory");
         result = vmafgpu_edit_blocks(context_of(s), size, got, &across, &down);
         if (!has_no_base(s, result) &&
             CHECK_INT(result, vmafgpu_edit_blocks(s->editor, size, expected, &across, &down)) && result == VMAFGPU_OK) {
@@ -2131,7 +2133,7 @@ static int map_make(sequence *s) {
     map_drop(s);
     s->map.kind = (vmafgpu_memory)draw(most);
     s->map.host = (float *)malloc((size_t)bytes);
-    test_need(s->map.host != NULL, "memory");
+    test_need(s->map.host != NULL, "out of memory");
     if (s->map.kind == VMAFGPU_MEMORY_PINNED)
         return succeeds(the_gpu.take_pinned(&s->map.memory.pinned, (size_t)bytes, 0));
     if (s->map.kind == VMAFGPU_MEMORY_DEVICE && !succeeds(the_gpu.take(&s->map.memory.device, (size_t)bytes))) {
@@ -2199,7 +2201,7 @@ static void check_map(sequence *s) {
     if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_illegal)
         return;
     blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)vmafgpu_map_blocks(context_of(s), NULL, NULL));
-    test_need(blocks != NULL, "memory");
+    test_need(blocks != NULL, "out of memory");
     if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_edit_blocks(s->editor, s->config.map_block_size, blocks, &across, &down), VMAFGPU_OK)) {
         for (int i = 0; i < across * down; i++)
@@ -2346,7 +2348,7 @@ static void call_fault(sequence *s) {
         call_burst(s); /* so that pairs are in flight */
 }
 
-/* Makes the next allocations fail. Skipped if other threads allocate memory because they open GPUs. */
+/* Makes the next allocations fail. Does nothing if other threads allocate memory because they open GPUs. */
 static void call_no_memory(sequence *s) {
     if (options.no_faults || s->config.gpu.open_in_background || s->config.gpu.devices || !one_in(4) ||
         s->memory.failed)
@@ -2501,7 +2503,7 @@ static void begin_driver(void) {
     gpu_begin(&the_gpu, draw(3), draw(5), random_state);
 }
 
-/* Checks for leaks in the driver. Objects of a lost device end with its context. */
+/* Checks for leaks in the driver. Objects of a lost device are freed with its context. */
 static void end_driver(sequence *s) {
     gpu *g = &the_gpu;
     if (s->stream)
@@ -2514,7 +2516,8 @@ static void end_driver(sequence *s) {
         gpu_end(g);
 }
 
-/* Makes the first device current again, as it was before each call. After a fault, the library may have failed to. */
+/* Makes the first device current again, as it was before each call. After a fault, the library may have failed to
+ * restore it. */
 static void restore_device(const sequence *s) {
     if (the_gpu.is_hip && has_failed(s))
         (void)succeeds(the_gpu.set_device(0));
@@ -2524,7 +2527,7 @@ static void run_sequence(long run) {
     sequence *s = (sequence *)calloc(1, sizeof *s);
     const long failed = test_failed;
     int steps;
-    test_need(s != NULL, "memory");
+    test_need(s != NULL, "out of memory");
     current = s;
     s->run = run;
     s->clip_count = 1;
@@ -2534,7 +2537,7 @@ static void run_sequence(long run) {
     choose_config(s);
     content_make(&s->config);
     s->edited.luma = (uint16_t *)malloc(2 * plane_samples(0));
-    test_need(s->edited.luma != NULL, "memory");
+    test_need(s->edited.luma != NULL, "out of memory");
     if (is_verbose)
         print_config(s);
     if (one_in(6))
@@ -2585,7 +2588,7 @@ static void run_sequence(long run) {
 
 /* ---- the program ---- */
 
-/* Prints which sequence a sanitizer or a signal ended. */
+/* Prints the sequence that was running when a sanitizer or a signal ended the program. */
 static void print_sequence(void) {
     if (current) {
         fprintf(stderr, "fuzz_api was ended at [%s]; repeat: --seed %llu --only %ld\n", test_where,

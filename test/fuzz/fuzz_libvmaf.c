@@ -1,5 +1,6 @@
-/* Property: in our library that replaces libvmaf, each call in any sequence returns 0 or a negative errno, and nothing
- * leaks. A call takes ownership of both pictures of a pair or of neither. Reading a value twice returns the same value.
+/* Property: in this project's replacement for libvmaf, any call in any sequence returns 0 or a negative errno, and
+ * nothing leaks. A call takes ownership of both pictures of a pair or of neither. Reading a value twice returns the
+ * same value.
  *
  * The input is a list of calls. The first byte of each is an index into `calls`, and the next bytes are its arguments.
  * After the end of the input, all arguments are 0. */
@@ -133,7 +134,7 @@ static void call_use_model(state *s) {
                                            : vmaf_use_features_from_model(c, s->models[m]));
 }
 
-/* The function takes ownership of the dictionary if it succeeds. */
+/* vmaf_use_feature() takes ownership of the dictionary if it succeeds. */
 static void call_use_feature(state *s) {
     static const char *const features[] = { "vif",        "adm",      "motion", "psnr",   "ciede",
                                             "float_ssim", "psnr_hvs", "cambi",  "nothing" };
@@ -235,7 +236,8 @@ static void call_fetch(state *s) {
     }
 }
 
-/* Reads two pictures. In some cases both are the same picture or a copy of it, or one has invalid fields. */
+/* Passes two pictures to vmaf_read_pictures(). In some cases, both are the same picture, one is a copy of the other, or
+ * one has invalid fields. */
 static void call_read(state *s) {
     int i, a = (int)(byte(s) % PICTURES), b = (int)(byte(s) % PICTURES);
     VmafContext *c = context(s, &i);
@@ -262,7 +264,8 @@ static void call_read(state *s) {
     }
 }
 
-/* Reads a valid pair of new pictures. Without such calls, most sequences would score nothing. */
+/* Passes a valid pair of new pictures to vmaf_read_pictures(). Without such calls, most sequences would score
+ * nothing. */
 static void call_read_new(state *s) {
     int i;
     VmafContext *c = context(s, &i);

@@ -1,5 +1,5 @@
-/* Property: any model file is read or is rejected with a message. If a model was read, vmafgpu_open() accepts it and
- * the context scores a pair, or vmafgpu_open() rejects it with a message. */
+/* Property: any model file is either accepted or rejected with a message. If it is accepted, either vmafgpu_open()
+ * rejects the model with a message, or the context scores a pair. */
 #include "../../vmafgpu.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Property: any y4m or raw file is read as frames of the expected size, or is rejected with one message. Frames that
- * were read are scored or rejected; this is slow, so it is tested only for some inputs. The last byte of the input
+ * were read are scored or rejected. Scoring is slow, so it is tested only for some inputs. The last byte of the input
  * selects the kind of file. */
 #include "../../examples/tool/video.h"
 
@@ -13,7 +13,7 @@ typedef struct bytes {
     size_t left;
 } bytes;
 
-/* Returns parts of different sizes, like a pipe. */
+/* Returns pieces of different sizes, as a pipe does. */
 static ptrdiff_t read_bytes(void *user, void *buffer, size_t size) {
     bytes *b = (bytes *)user;
     size_t count = size < 1000 ? size : 1000;

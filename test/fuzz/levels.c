@@ -56,11 +56,11 @@ typedef struct outcome {
 
 static void keep_names(outcome *o, const vmafgpu *context) {
     o->names = (char **)calloc((size_t)o->scores.columns + 1, sizeof *o->names);
-    test_need(o->names != NULL, "memory");
+    test_need(o->names != NULL, "out of memory");
     for (int i = 0; i < o->scores.columns; i++) {
         const char *name = vmafgpu_column_name(context, i);
         o->names[i] = (char *)malloc(strlen(name) + 1);
-        test_need(o->names[i] != NULL, "memory");
+        test_need(o->names[i] != NULL, "out of memory");
         strcpy(o->names[i], name);
     }
 }
@@ -72,7 +72,7 @@ static void outcome_free(outcome *o) {
     scores_free(&o->scores);
 }
 
-/* Keeps the message of a failed call. Returns whether the call failed. */
+/* Stores the step and the message of a failed call. Returns whether the call failed. */
 static int failed_at(outcome *o, vmafgpu_result result, const char *step, const vmafgpu *context) {
     if (result != VMAFGPU_OK) {
         o->result = result;
@@ -120,7 +120,7 @@ static outcome run_case(const fuzz_case *c, const film *f, const vmafgpu_config 
 
 /* ---- comparing ---- */
 
-/* Compares bits; all NaNs are equal. */
+/* Whether two values have the same bits. All NaNs are equal. */
 static int is_equal(double a, double b) {
     return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
 }

@@ -1,11 +1,11 @@
 /* Runs random cases (cases.h) with the tool of libvmaf, restricted to plain C (--cpumask 255), and with our tool.
- * Compares the reports byte for byte, except version and fps.
+ * Compares the reports byte for byte, except for version and fps.
  *
  *     peer --vmaf17 TOOL --ours TOOL [--vmaf TOOL] [--seed S] [--first N] [--cases N] [--seconds N] [--folder FOLDER]
  *     peer ... --seed S --only N      runs one case, prints the commands, leaves clips and reports in FOLDER
  *
- *   --vmaf17   the tool of libvmaf 3.2.0, built with -Denable_float=true, with "%.17g" instead of "%.6f" and "%.16f" in
- *              libvmaf/src/output.c: it prints the same digits as our tool with --precision max
+ *   --vmaf17   the tool of libvmaf 3.2.0, built with -Denable_float=true. In libvmaf/src/output.c, "%.17g" must replace
+ *              "%.6f" and "%.16f", so that the tool prints the same digits as our tool with --precision max
  *   --vmaf     the same tool with output.c unchanged; if given, default reports are also compared in a third of the
  *              cases
  *   --seed     default: a fresh seed, which is printed
@@ -16,11 +16,11 @@
  *   known      the reports differ; the manual of vmafgpu.h documents that libvmaf reads outside its buffers here
  *   declined   our tool rejects the case, as the manual documents
  *   unsteady   the reports differ, and the libvmaf report depends on uninitialised memory (MALLOC_PERTURB_)
- *   crash      only the tool of libvmaf is ended by a signal
+ *   crash      only the tool of libvmaf is killed by a signal
  *   differ     the reports differ
- *   accepted   libvmaf rejects the case, our tool scores it
- *   rejected   libvmaf scores the case, our tool rejects it, and the manual does not document that
- *   FAILED     our tool is ended by a signal
+ *   accepted   libvmaf rejects the case, but our tool scores it
+ *   rejected   libvmaf scores the case, but our tool rejects it, which the manual does not document
+ *   FAILED     our tool is killed by a signal
  * The exit status is 0 if no case has one of the last four results. */
 #if !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700
@@ -128,7 +128,7 @@ static int is_declined(const char *message) {
         "frames are too small",
         "chroma planes are too small",
         "for a filter of",
-        "source and encode sizes do not match", /* libvmaf with threads does not report this error of a second cambi */
+        "source and encode sizes do not match", /* with threads, libvmaf does not report this for a second cambi */
     };
     for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
         if (strstr(message, messages[i]))
@@ -183,7 +183,7 @@ static const char *known(const fuzz_case *c, const char *arguments, const char *
     if (c->chroma == 420 && is_odd && columns_with(columns, "ciede2000", NULL, &all) == 1 && all == 1)
         return "ciede, 4:2:0, odd size";
     if (is_misread(c))
-        return "odd y4m: libvmaf's reader takes chroma rows of another length";
+        return "odd y4m: libvmaf's reader assumes a wrong length of chroma rows";
     if (c->depth > 8 && strstr(arguments, "full_ref=true") && strstr(arguments, "src_") &&
         columns_with(columns, "cambi", NULL, &all) == all) {
         return "cambi, full_ref, larger source";
@@ -349,7 +349,7 @@ static void run_case(const fuzz_case *c) {
     } else if (theirs.status == 0 && ours.status == 0) {
         compare_reports(&q, arguments, &theirs, &ours);
     } else if (is_crash(theirs.status)) {
-        count_as(&q, "crash", ours.status ? "ours refuses" : "ours scores", "");
+        count_as(&q, "crash", ours.status ? "our tool rejects" : "our tool scores", "");
     } else if (theirs.status && ours.status) {
         count_as(&q, "refused", "", "");
     } else if (ours.status == 0) {

@@ -88,7 +88,7 @@ static int natural(const painter *p, int frame, int side, int plane, int x, int 
     return (bytes == 1 ? sample[0] : sample[0] | sample[1] << 8) << (16 - f->clip.depth);
 }
 
-/* Returns the 16-bit sample at a position in luma samples. */
+/* Returns the 16-bit sample at (x, y), which is a position in luma samples. */
 static int paint(const painter *p, int frame, int side, int plane, int x, int y) {
     const uint32_t seed = p->seed, colour = seed + 7 * (uint32_t)plane, turn = (uint32_t)frame;
     uint32_t h, v;
@@ -187,7 +187,7 @@ film fuzz_case_film(const fuzz_case *c) {
     film_room(&f, c->chroma != 400);
     for (int side = 0; side < 2; side++) {
         samples[side] = (uint16_t *)malloc(clip_plane_samples(&f.clip, 0) * 2);
-        test_need(samples[side] != NULL, "memory");
+        test_need(samples[side] != NULL, "out of memory");
     }
     for (int frame = 0; frame < c->frames; frame++) {
         for (int plane = 0; plane < planes; plane++) {

@@ -35,8 +35,9 @@ static inline void tally_add(tally *t, const char *name, uint64_t number, const 
     t->kinds[i].count++;
 }
 
-/* Appends the name of a column without its options, unless the list contains it: "integer_adm2_csf_2_dlmw_0.7" becomes
- * integer_adm2. An option is a word and a number; flags, which are single words, are kept. */
+/* Appends the name of a column without its options, unless the name is already in the list:
+ * "integer_adm2_csf_2_dlmw_0.7" becomes integer_adm2. An option is a word and a number; flags, which are single words,
+ * are kept. */
 static inline void tally_column(char *list, size_t size, const char *name) {
     const char *end = name + strlen(name), *word = name;
     char base[TALLY_NAME];
@@ -65,7 +66,7 @@ static inline void tally_message(char *out, size_t size, const char *message) {
     out[length] = 0;
 }
 
-/* Prints all kinds; those with an example come last. */
+/* Prints all kinds; kinds with an example come last. */
 static inline void tally_print(const tally *t) {
     for (int turn = 0; turn < 2; turn++) {
         for (int i = 0; i < t->count; i++) {

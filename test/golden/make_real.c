@@ -2,7 +2,7 @@
  *
  *     make_real REFERENCE.y4m DISTORTED.y4m FRAMES OUTPUT [WIDTHxHEIGHT]
  *
- * With WIDTHxHEIGHT, the clips are raw video of 8 bits, 4:2:0. */
+ * With WIDTHxHEIGHT, the clips are raw 8-bit video, 4:2:0. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../../examples/tool/video.h"
 #include "squeeze.h"

@@ -20,8 +20,9 @@ typedef struct squeeze {
     unsigned char *bytes;
     size_t size, at;
     int is_reader;
-    uint32_t low, high, code; /* the interval, and the position of the reader's stream in it */
-    /* Probabilities of a 1, times 65536: whether the number is not zero, negative, longer; bits below the highest. */
+    uint32_t low, high, code; /* low, high: the interval; code: where the reader's stream is in it */
+    /* Probabilities of a 1, times 65536, of these bits: is the number nonzero, is it negative, is it longer; its lower
+     * bits. */
     uint16_t nonzero[2][SQUEEZE_CONTEXTS], negative[2][SQUEEZE_CONTEXTS];
     uint16_t longer[2][SQUEEZE_CONTEXTS][SQUEEZE_BITS], below[2][SQUEEZE_BITS][SQUEEZE_BITS];
 } squeeze;
@@ -66,7 +67,7 @@ static inline int squeeze_bit(squeeze *s, uint16_t *chance, int bit) {
     return bit;
 }
 
-/* Codes a number of at most SQUEEZE_BITS bits. A writer writes `number`. Returns the number read or written. */
+/* Reads a number of at most SQUEEZE_BITS bits or, in a writer, writes `number`. Returns the number read or written. */
 static inline int squeeze_number(squeeze *s, int which, int context, int number) {
     unsigned size = (unsigned)(number < 0 ? -number : number);
     int bits = 1, is_negative;
@@ -90,7 +91,7 @@ static inline int squeeze_median(int left, int above, int corner) {
     return corner >= high ? low : corner <= low ? high : left + above - corner;
 }
 
-/* Codes a plane of samples. `which` is 0 for luma and 1 for chroma. */
+/* Reads or writes a plane of samples. `which` is 0 for luma and 1 for chroma. */
 static inline void squeeze_plane(squeeze *s, int which, uint16_t *samples, int width, int height) {
     for (int y = 0; y < height; y++) {
         uint16_t *row = samples + (size_t)y * (size_t)width, *up = y ? row - width : NULL;

@@ -4,7 +4,7 @@
 
 enum { MOST = 64 };
 
-/* Pairs that are acquired and not pushed yet, oldest first. */
+/* Acquired pairs that have not been pushed yet, oldest first. */
 typedef struct acquired_pairs {
     vmafgpu_frame pairs[MOST][2];
     int first, end; /* frame indices; pair i is pairs[i % MOST] */
@@ -115,8 +115,8 @@ static void test_formats(gpu *g) {
 
 /* ---- rules ---- */
 
-/* Mixes acquired frames with frames in other memory, preceding and following frames, and single pairs. None may be
- * overwritten. */
+/* Mixes acquired frames with frames in other memory, preceding and following frames, and single pairs. None of these
+ * frames may be overwritten. */
 static void test_mixed_memory(gpu *g) {
     enum { FRAMES = 14, FIRST = 2, END = 12 };
     static const char *const kinds[] = { "h", "p", "d" };
@@ -243,7 +243,7 @@ static void test_rejected_calls(gpu *g) {
 
 /* ---- samples that do not fit ---- */
 
-/* If the GPU finds an illegal sample, the pair fails and the message states the position. If the CPU converts the
+/* If the GPU finds an illegal sample, the pair fails and the message gives the position. If the CPU converts the
  * samples, the push is rejected. */
 static void test_illegal_samples(gpu *g) {
     enum { FRAMES = 6, BAD = 2, COLUMN = 37, ROW = 30 };
@@ -302,7 +302,7 @@ static void test_illegal_samples(gpu *g) {
 
 /* ---- failures ---- */
 
-/* The GPU is lost at each driver call while pairs are acquired: the pairs stay valid and the CPU scores them. */
+/* Loses the GPU at each driver call in turn while pairs are acquired. The pairs stay valid and the CPU scores them. */
 static void test_lost_gpu(gpu *g) {
     enum { FRAMES = 9 };
     int lost = 1;
@@ -338,8 +338,8 @@ static void test_lost_gpu(gpu *g) {
     }
 }
 
-/* The GPU is lost at each driver call while a pair with an illegal sample is pushed. Either the pair and its neighbours
- * with motion fail, or the CPU has taken over and rejects the push. */
+/* Loses the GPU at each driver call in turn while a pair with an illegal sample is pushed. Either the pair and, with
+ * motion, its neighbours fail, or the CPU has taken over and rejects the push. */
 static void test_illegal_sample_lost_gpu(gpu *g) {
     enum { FRAMES = 7, BAD = 2 };
     film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);
@@ -431,7 +431,7 @@ static void test_staging(gpu *g) {
                 CHECK_HAS(vmafgpu_last_error(context), "parallel_for");
                 first = 0;
             }
-            if (i == BAD && depth > 8) { /* of two illegal samples, the message names the first */
+            if (i == BAD && depth > 8) { /* if two samples are illegal, the message names the first */
                 const unsigned char bit = how->shift ? 1 : 0x80;
                 unsigned char *at = p->bytes + ((const char *)p->frame.data[0] - (const char *)p->bytes);
                 const ptrdiff_t pitch = p->frame.pitch[0] ? p->frame.pitch[0] : 80;

@@ -9,7 +9,7 @@
 
 /* ---- orders of calls ---- */
 
-/* Makes the whole pages of a picture inaccessible, or accessible again. */
+/* Makes the pages that lie entirely inside a picture inaccessible, or accessible again. */
 static void picture_hide(const picture *p, int is_hidden) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)p->bytes + page - 1) / page * page,
                     end = ((uintptr_t)p->bytes + p->size) / page * page;
@@ -219,8 +219,8 @@ static void check_caller_context(gpu *g) {
     film_free(&f);
 }
 
-/* Checks the current device and the pending error of this thread (HIP). An error of the library may replace a pending
- * error of the caller, but must not clear it. */
+/* Checks the current device and the pending error of this thread (HIP). The library may replace a pending error of the
+ * caller with its own error, but must not clear it. */
 static void check_thread(gpu *g, int device, int has_error) {
     int current = -1;
     CHECK_INT(g->get_device(&current), 0);
@@ -292,7 +292,7 @@ static void check_caller_device(gpu *g) {
             check_thread(g, current, has_error);
         }
         if (g->is_simulated) {
-            g->sim.fail("hipInit", 1, 101); /* like a runtime without a GPU */
+            g->sim.fail("hipInit", 1, 101); /* as on a machine without a GPU */
             CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
             CHECK_HAS(vmafgpu_last_error(context), "no device");
             vmafgpu_close(context);
@@ -551,7 +551,7 @@ void test_next_score(gpu *g) {
             if (dice / 3 % 4 == 0) {
                 CHECK_INT(vmafgpu_wait(context, i / 2 + 1), VMAFGPU_OK);
                 CHECK(vmafgpu_reusable_count(context) > i / 2);
-                CHECK(vmafgpu_score_count(context) >= i / 2); /* the last pair lacks the motion of the next frame */
+                CHECK(vmafgpu_score_count(context) >= i / 2); /* the last pair waits for the motion of the next frame */
             }
         }
         if (context) {
@@ -628,7 +628,7 @@ typedef struct worker {
     int ok;
 } worker;
 
-/* Scores a clip ROUNDS times. Uses no CHECK: the counters are not thread-safe. */
+/* Scores a clip ROUNDS times. Does not call CHECK(), because its counters are not thread-safe. */
 static void *work(void *user) {
     worker *w = (worker *)user;
     w->ok = 1;
@@ -662,7 +662,7 @@ void test_threads(gpu *g) {
             workers[i].collected[round] = collector_like(&expected[i], 1);
     }
     for (int i = 0; i < WORKERS; i++)
-        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "a thread");
+        test_need(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "cannot start a thread");
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < WORKERS; i++) {

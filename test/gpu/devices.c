@@ -21,7 +21,8 @@ static void hold_opening(gpu *g, int is_held) {
         g->sim.hold(is_held ? g->vendor->init : NULL);
 }
 
-/* Returns a config with AUTO that opens this GPU in the background: the other vendor's library is not installed. */
+/* Returns a config with AUTO that opens this GPU in the background. The driver of the other vendor must not be
+ * installed. */
 static vmafgpu_config background_config(const gpu *g, const film *f) {
     vmafgpu_config config = gpu_config(g, f);
     config.backend = VMAFGPU_BACKEND_AUTO;
@@ -37,7 +38,7 @@ static void check_no_note(const vmafgpu *context) {
 
 /* ---- opening a GPU in the background ---- */
 
-/* Selections with standalone features. TEMPORAL needs preceding distorted frames, and chroma of references. */
+/* Selections with standalone features. TEMPORAL needs preceding distorted frames and the chroma of references. */
 enum { TEMPORAL = -2, STANDALONE = -1 };
 static const selection temporal = { "temporal",
                                     1,
@@ -57,7 +58,7 @@ static const selection *selection_of(int selected) {
 /* How a clip is pushed. */
 typedef struct push_plan {
     int selected, batch, queue, subsample, threads, delivery, discard;
-    int first, end; /* range of pushed pairs; frames before and after it are preceding and following frames */
+    int first, end; /* range of pushed pairs; the frames around it are preceding and following frames */
     int ahead;      /* number of pairs that are acquired ahead; 0: acquires none */
     int depth, shift, chroma;
 } push_plan;
@@ -100,7 +101,7 @@ static void push_until(const film *f, const push_plan *j, const reel *r, vmafgpu
     }
 }
 
-/* Scores a clip; the GPU becomes ready before pair `ready` is pushed. */
+/* Scores a clip. The GPU becomes ready just before pair `ready` is pushed. */
 static void check_ready_before(gpu *g, const film *f, const push_plan *j, int ready) {
     const storage how = { "h", 0, j->shift, 0, 0, j->shift != 0 };
     vmafgpu_config config = background_config(g, f);
@@ -235,7 +236,8 @@ static void push_film(const film *f, const reel *r, const vmafgpu_config *config
     scores_free(&got);
 }
 
-/* Each driver call fails once (fault 0), the device is lost at each call (1), or each allocation fails once (2). */
+/* Makes each driver call fail in turn (fault 0), loses the device at each call in turn (1), or makes each allocation
+ * fail in turn (2). */
 static void check_opening_faults(gpu *g, int selected, int fault) {
     enum { FRAMES = 9 };
     film f = film_make("texture+mix", 20, 18, 8, FRAMES, 820);
@@ -261,7 +263,7 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
         else if (fault == 1)
             g->sim.lose(n, 719);
         else
-            t.fail_at = n + 40; /* allocations of vmafgpu_open() are tested on_device */
+            t.fail_at = n + 40; /* skips the allocations that vmafgpu_open() itself makes */
         push_film(&f, &r, &config, &expected, &context);
         has_failed = fault == 2 ? t.failed : g->sim.hit()[0] != 0;
         if (context) {
@@ -288,7 +290,7 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
     }
 }
 
-/* The device is lost at each driver call after the GPU has been opened, while the clip moves to it. */
+/* After the GPU has been opened, loses it at each driver call in turn, while the clip moves to it. */
 static void check_lost_after_opening(gpu *g) {
     enum { FRAMES = 12 };
     int is_over = 0;
@@ -381,7 +383,7 @@ static void check_close_while_opening(gpu *g) {
                 scores_free(&got);
                 CHECK_STR(vmafgpu_backend_name(context), way == 3 ? g->vendor->name : "cpu");
             }
-            test_need(pthread_create(&releaser, NULL, release_soon, g) == 0, "a thread");
+            test_need(pthread_create(&releaser, NULL, release_soon, g) == 0, "cannot start a thread");
             vmafgpu_close(context);
             pthread_join(releaser, NULL);
             reel_free(g, &r);
@@ -530,7 +532,7 @@ static void check_tag_of_pair(void *user, const vmafgpu_score *score) {
     ++*(int *)user;
 }
 
-/* Checks tags if, with config.discard_scores, more pairs are in flight than the context keeps rows. */
+/* Checks tags with config.discard_scores while more pairs are in flight than the context has rows for. */
 static void check_tags(gpu *g, const int *devices, int count) {
     enum { PAIRS = 300 };
     film f = small_film(DEFAULT, 32, 32, 8, 5, 31);
@@ -690,7 +692,7 @@ static void check_next_device(gpu *g) {
             picture_free(g, &pictures[2 * i + 1]);
             leave_device(g, devices[i]);
         }
-        vmafgpu_close(context); /* retains the primary contexts until here */
+        vmafgpu_close(context); /* the primary contexts are retained until here */
         scores_free(&expected);
         film_free(&f);
     }
@@ -764,7 +766,8 @@ static void check_devices_acquire(gpu *g) {
     }
 }
 
-/* One of two GPUs, or both, are lost at each driver call, with and without acquired pairs, in every kind of memory. */
+/* Loses one or both of two GPUs at each driver call in turn, with and without acquired pairs, in every kind of
+ * memory. */
 static void check_devices_lost(gpu *g) {
     enum { FRAMES = 26 };
     for (int way = 0; way < 6; way++) {
@@ -957,7 +960,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
-    config.gpu.copy_threads = threads; /* a list requires all its devices */
+    config.gpu.copy_threads = threads; /* with a list, each device must be usable */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     vmafgpu_close(context);
     g->sim.lose(0, 0);
@@ -978,7 +981,7 @@ static void check_devices_rules(gpu *g, int threads) {
     film_free(&f);
 }
 
-/* Blocks a driver call until `wanted` threads have called it, but at most for ten seconds. */
+/* Blocks the callers of a driver function until `wanted` threads have called it, but for at most ten seconds. */
 typedef struct rendezvous {
     gpu *g;
     int wanted, is_met;
@@ -1010,7 +1013,7 @@ static void check_devices_together(gpu *g) {
         m.g = g;
         config.gpu.copy_threads = 2;
         g->sim.hold((g->is_hip ? hip : cuda)[at]);
-        test_need(pthread_create(&other, NULL, end_rendezvous, &m) == 0, "a thread");
+        test_need(pthread_create(&other, NULL, end_rendezvous, &m) == 0, "cannot start a thread");
         context = open_checked(&config);
         pthread_join(other, NULL);
         CHECK(m.is_met);

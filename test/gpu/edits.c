@@ -7,10 +7,10 @@ enum { LARGEST = 256, AT_ONCE = 12 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: 2, in the high bits */
+    int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: words, in the high bits */
     const char *model, *options;
     int max_edit_size, turns, threads;
-    const char *frames; /* kinds of memory, see storage.kinds */
+    const char *frames; /* kinds of memory; see storage.kinds */
 } edit_case;
 
 static uint32_t random_state;
@@ -43,7 +43,7 @@ static void pick(vmafgpu_edit *e, const edit_case *c) {
     }
 }
 
-/* Samples for edits, in pageable memory and a copy in device memory. */
+/* Samples for edits, in pageable memory and copied to device memory. */
 typedef struct samples {
     unsigned char *host;
     uint64_t device;
@@ -125,7 +125,7 @@ static void check_map(vmafgpu *const *v, int size) {
     const size_t count = (size_t)(across * down);
     for (int k = 0; k < 2; k++) {
         blocks[k] = (vmafgpu_block *)calloc(count, sizeof *blocks[k]);
-        test_need(blocks[k] != NULL, "memory");
+        test_need(blocks[k] != NULL, "out of memory");
         CHECK_INT(vmafgpu_edit_blocks(v[k], size, blocks[k], &across, &down), VMAFGPU_OK);
     }
     for (size_t i = 0; i < count; i++) {
@@ -171,7 +171,7 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
     s.size = (size_t)AT_ONCE * (LARGEST + 1) * LARGEST * 2;
     s.host = (unsigned char *)calloc(s.size, 1);
     values[0] = (double *)malloc(2 * sizeof(double) * (size_t)(AT_ONCE * columns));
-    test_need(s.host && values[0] && g->take(&s.device, s.size) == 0, "memory");
+    test_need(s.host && values[0] && g->take(&s.device, s.size) == 0, "out of memory");
     values[1] = values[0] + AT_ONCE * columns;
     const int has_following = below(2), has_distorted = below(3) > 0;
     for (int k = 0; k < 2; k++) {
@@ -239,7 +239,7 @@ static void test_refused(gpu *g) {
     vmafgpu *v = open_checked(&config);
     int across, down;
     where("rejected edits");
-    test_need(g->take(&device, 2 * sizeof words) == 0, "device memory");
+    test_need(g->take(&device, 2 * sizeof words) == 0, "out of device memory");
     CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < 256; i++)
@@ -282,7 +282,7 @@ static void test_refused(gpu *g) {
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_OK);
     check_edit(&scores[0], &before);
     CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_OK);
-    /* a push ends the base */
+    /* a push discards the base */
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_STATE);
     if (g->is_simulated) { /* the device fails */
@@ -317,7 +317,7 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
     vmafgpu_score score[2];
     vmafgpu *v[2];
     where("edits of a base in RGB, memory %d", (int)memory);
-    test_need(host && g->take(&device, 2 * SIZE) == 0, "memory");
+    test_need(host && g->take(&device, 2 * SIZE) == 0, "out of memory");
     random_state = 5;
     for (int i = 0; i < 2 * SIZE; i++)
         host[i] = (unsigned char)((i % SIZE) / 40 + below(i < SIZE ? 20 : 70));
@@ -482,13 +482,14 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     const size_t size = sizeof(float) * (size_t)count;
     CHECK_INT(count, vmafgpu_map_blocks(v[1], NULL, NULL));
     expected = (float *)malloc(size);
-    test_need(expected != NULL, "memory");
+    test_need(expected != NULL, "out of memory");
     for (int i = 0; i < MAP_FRAMES; i++) {
         const vmafgpu_memory kind = i % MAP_KINDS == 0   ? VMAFGPU_MEMORY_DEVICE
                                     : i % MAP_KINDS == 1 ? VMAFGPU_MEMORY_HOST
                                                          : VMAFGPU_MEMORY_PINNED;
         maps[i] = (float *)malloc(size);
-        test_need(maps[i] && g->take(&device[i], size) == 0 && g->take_pinned(&pinned[i], size, 0) == 0, "memory");
+        test_need(maps[i] && g->take(&device[i], size) == 0 && g->take_pinned(&pinned[i], size, 0) == 0,
+                  "out of memory");
         for (int k = 0; k < count; k++)
             maps[i][k] = -7;
         memcpy(pinned[i], maps[i], size);

@@ -230,7 +230,7 @@ void test_vif_pieces(gpu *g) {
         g->sim.set(SIMULATED_MULTIPROCESSORS, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_generated(g, &cases[i], (uint32_t)i + 1);
-    /* enough shared memory for blocks of twelve warps; kernels for 8 bits use blocks of eight */
+    /* enough shared memory for blocks of twelve warps, although the kernels for 8 bits allow only eight */
     if (g->is_simulated && !g->is_hip) {
         g->sim.set(SIMULATED_SHARED_MEMORY, 232448);
         check_generated(g, &cases[0], 1);
@@ -425,7 +425,7 @@ static film film_from_real(const char *path) {
     return f;
 }
 
-/* The central part of the first frames of a pair of clips in ../shared/clips. Returns 0 if a clip is missing. */
+/* Reads the central part of the first frames of a pair of clips in ../shared/clips. Returns 0 if a clip is missing. */
 static int film_from_files(film *f, const char *reference, const char *distorted, int width, int height, int depth,
                            int frames, size_t frame_samples) {
     const char *const names[2] = { reference, distorted };

@@ -7,14 +7,14 @@
 /* SHORT_FRAMES is the length of the clips. vmafgpu_score_pair() scores frame PAIR, with frame PAIR_BEFORE before it. */
 enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
 
-/* How a clip is pushed. Without a single pair, the queue is sometimes full. */
+/* How a clip is pushed. If no single pair is scored, the queue is sometimes full. */
 typedef struct push_plan {
     int batch, queue;
     int pair_at; /* the frame after which a single pair is scored; -1: none */
     int spoils;  /* host frames are overwritten as soon as they are reusable */
 } push_plan;
 
-/* Scores of the CPU for the same calls. */
+/* Scores that the CPU computes for the same calls. */
 typedef struct cpu_scores {
     scores clip;
     double *pair; /* of vmafgpu_score_pair() */
@@ -118,7 +118,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK_INT(result, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK(!missing || g->sim.hit()[0] != 0);
 
-    /* a shorter clip; if the GPU has failed it is not used again, and frames in device memory cannot be scored */
+    /* a shorter clip; if the GPU has failed, it is not used again, and frames in device memory cannot be scored */
     CHECK_INT(vmafgpu_reusable_count(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -140,15 +140,15 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 }
 
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
-static const char *const fault_names[FAULTS] = { "call", "lost from call", "allocation" };
+static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
-/* Returns the step from one failing call to the next. With TEST_SOME every other call is enough, because the vendors
- * share the host code. */
+/* Returns the step from one failing call to the next. With TEST_SOME, every other call is enough, because the host code
+ * is the same for both vendors. */
 static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }
 
-/* Repeats the run with one fault, which occurs `stride` occasions later each time, until a run ends before the fault
+/* Repeats the run with one fault, each time `stride` calls or allocations later, until a run ends before the fault
  * occurs. */
 static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const push_plan *way, int stride) {
@@ -167,8 +167,8 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     select_features(&config, &selections[selected]);
     for (long n = stride % 2 == 0 && g->vendor->backend == VMAFGPU_BACKEND_HIP ? 2 : 1; !is_over; n += stride) {
         tally t;
-        where("%s %ld fails, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend,
-              way->batch, way->queue, way->spoils ? ", reuse" : "");
+        where("%s %ld, '%s', backend %d, batch %d, queue %d%s", fault_names[fault], n, kind, (int)backend, way->batch,
+              way->queue, way->spoils ? ", reuse" : "");
         if (way->spoils && runs) {
             reel_free(g, &r);
             r = reel_of_kinds(g, f, kind);
@@ -185,7 +185,8 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
             t.fail_at = n;
         short_run(g, &r, &config, expected, &t, way);
         is_over = fault == ALLOCATION ? !t.failed : g->sim.hit()[0] == 0;
-        /* if the device is lost, no context can be made current, so objects in it cannot be released */
+        /* if the device is lost, its context cannot be made current, so the objects in the context cannot be
+         * released */
         for (int i = 0; i < (fault == LOST ? 1 : SIMULATED_KINDS); i++) {
             if (!CHECK_INT(g->sim.live(i), baseline[i])) {
                 printf("objects of kind %d; failed function: %s; %s %ld %s\n", i, g->sim.hit(), fault_names[fault], n,
@@ -208,7 +209,7 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     }
 }
 
-/* The device is lost, and then an allocation of the CPU backend fails. Some pairs may have no score, but later pairs
+/* Loses the device, and then makes an allocation of the CPU backend fail. Some pairs may have no score, but later pairs
  * have one. */
 static void check_lost_without_memory(gpu *g) {
     for (long n = 1; n <= 4; n++) {
@@ -393,7 +394,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     uint64_t device = 0;
     int is_over = 0, runs = 0;
     memcpy(edits, on_host, sizeof edits);
-    test_need(g->take(&device, BLOCK * BLOCK) == 0, "device memory");
+    test_need(g->take(&device, BLOCK * BLOCK) == 0, "out of device memory");
     CHECK_INT(g->write(device, edits[1].data, BLOCK * BLOCK), 0);
     edits[1].data = (const void *)(uintptr_t)device;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
@@ -403,7 +404,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
         edit_results a;
         tally t;
         vmafgpu *v = NULL;
-        where("edits, %s %ld fails, '%s'", fault_names[fault], n, kind);
+        where("edits, %s %ld, '%s'", fault_names[fault], n, kind);
         for (int i = 0; i < SIMULATED_KINDS; i++)
             baseline[i] = g->sim.live(i);
         memset(&t, 0, sizeof t);

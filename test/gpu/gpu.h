@@ -157,14 +157,14 @@ static inline void gpu_end(gpu *g) {
 
 /* ---- frames ---- */
 
-/* How the pictures of a film are stored. `kinds` lists kinds of memory: 'h' pageable, 'p' pinned, 'd' device. Reference
- * and distorted frames use them in turn. */
+/* How the pictures of a film are stored. `kinds` lists kinds of memory: 'h' pageable, 'p' pinned, 'd' device. The
+ * pictures (reference 0, distorted 0, reference 1, ...) use these kinds in turn. */
 typedef struct storage {
     const char *kinds;
     int bytes_per_sample; /* 0: as in the film */
     int shift;            /* left shift of the samples, for layouts with samples in the high bits */
     ptrdiff_t pitch;      /* of luma, in bytes; 0: no padding; negative: bottom-up */
-    int offset;           /* of the first byte from an aligned address, in bytes */
+    int offset;           /* distance of the first byte from an aligned address */
     int interleaved;      /* Cb and Cr interleaved; implied by `shift` */
 } storage;
 
@@ -191,7 +191,8 @@ typedef struct plane_layout {
     size_t at;       /* offset of the top row from the first byte of the picture */
 } plane_layout;
 
-/* Places a plane after the `*size` bytes of a picture and adds its size. All planes get the same padding per row. */
+/* Places a plane after the first *size bytes of a picture and adds the size of the plane to *size. All planes get the
+ * same padding per row. */
 static inline plane_layout plane_place(const film *f, int index, int plane, const storage *how, size_t *size) {
     const int bytes = how->bytes_per_sample ? how->bytes_per_sample : f->bytes_per_sample;
     plane_layout l;
@@ -258,17 +259,17 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
     for (int plane = 0; plane < planes; plane++)
         layouts[plane] = plane_place(f, index, plane, how, &p.size);
     if (kind == 'p') {
-        test_need(g->take_pinned(&pinned, p.size, 0) == 0, "pinned memory");
+        test_need(g->take_pinned(&pinned, p.size, 0) == 0, "out of pinned memory");
         p.bytes = (unsigned char *)pinned;
     } else {
         p.bytes = (unsigned char *)malloc(p.size);
-        test_need(p.bytes != NULL, "memory");
+        test_need(p.bytes != NULL, "out of memory");
     }
     memset(p.bytes, 0xEE, p.size);
     for (int plane = 0; plane < planes; plane++)
         plane_write(f, &layouts[plane], how, p.bytes);
     if (kind == 'd') {
-        test_need(g->take(&p.address, p.size) == 0, "device memory");
+        test_need(g->take(&p.address, p.size) == 0, "out of device memory");
         CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
     }
     for (int plane = 0; plane < planes; plane++) {
@@ -294,7 +295,7 @@ static inline void picture_free(gpu *g, picture *p) {
 static inline void picture_spoil(gpu *g, const picture *p) {
     if (p->address) {
         unsigned char *rubbish = (unsigned char *)malloc(p->size);
-        test_need(rubbish != NULL, "memory");
+        test_need(rubbish != NULL, "out of memory");
         memset(rubbish, 0xA7, p->size);
         CHECK_INT(g->write(p->address, rubbish, p->size), 0);
         free(rubbish);
@@ -315,7 +316,7 @@ static inline reel reel_make(gpu *g, const film *f, const storage *how) {
     r.f = f;
     r.count = 2 * f->clip.frames;
     r.pictures = (picture *)malloc(sizeof *r.pictures * (size_t)r.count);
-    test_need(r.pictures != NULL, "memory");
+    test_need(r.pictures != NULL, "out of memory");
     for (int i = 0; i < r.count; i++)
         r.pictures[i] = picture_make(g, f, i, how);
     return r;
@@ -406,7 +407,7 @@ static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, 
 
 /* ---- contexts ---- */
 
-/* Returns the backend for frames in device memory: AUTO for CUDA, because AUTO takes such frames for CUDA frames;
+/* Returns the backend for frames in device memory: AUTO for CUDA, because AUTO treats such frames as CUDA frames;
  * otherwise HIP. */
 static inline vmafgpu_backend backend_for_device(const gpu *g) {
     return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
@@ -418,7 +419,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.skip_self_test = g->is_slow; /* slow; the groups self_test and failures enable it */
+    config.gpu.skip_self_test = g->is_slow; /* too slow; the groups self_test and failures enable it */
     return config;
 }
 
@@ -471,7 +472,7 @@ static inline collector collector_like(const scores *expected, int subsample) {
     c.got.values = (double *)malloc(sizeof(double) * (size_t)(expected->rows * expected->columns + 1));
     c.subsample = subsample ? subsample : 1;
     c.wrong = "";
-    test_need(c.got.values != NULL, "memory");
+    test_need(c.got.values != NULL, "out of memory");
     return c;
 }
 
@@ -505,7 +506,7 @@ static inline void check_collected(collector *c, const scores *expected) {
 
 typedef struct tally {
     long live;
-    long fail_at; /* counts down with each allocation; the one that reaches 0 fails; 0: none fails */
+    long fail_at; /* counted down by each allocation; the allocation that reaches 0 fails; 0: none fails */
     int failed;
 } tally;
 
@@ -517,7 +518,7 @@ static inline void *tally_alloc(void *user, size_t size) {
         return NULL;
     }
     pointer = malloc(size);
-    test_need(pointer != NULL, "memory");
+    test_need(pointer != NULL, "out of memory");
     memset(pointer, 0xA5, size);
     __atomic_add_fetch(&t->live, 1, __ATOMIC_RELAXED);
     return pointer;

@@ -1,7 +1,7 @@
-/* Tests samples that exceed the bit depth: which pairs fail, and which of their neighbours. */
+/* Tests samples that exceed the bit depth: which pairs fail, and which of their neighbours also fail. */
 #include "gpu.h"
 
-/* The mean of a column over all frames except first..end - 1, added in frame order. */
+/* Returns the mean of a column over all frames except first..end - 1, added in frame order. */
 static double mean_except(const scores *s, int column, int first, int end) {
     double sum = 0;
     int count = 0;
@@ -26,7 +26,7 @@ static void log_result(void *user, const vmafgpu_score *score) {
     v->results[v->count++ & 15] = score->result;
 }
 
-/* The frame of a picture in device memory, with pointers to the host copy of its bytes. */
+/* Returns the frame of a picture in device memory, but with pointers to the host copy of its bytes. */
 static vmafgpu_frame bytes_frame(const picture *p) {
     vmafgpu_frame frame = p->frame;
     frame.memory = VMAFGPU_MEMORY_HOST;
@@ -253,7 +253,7 @@ static void check_two_consecutive(gpu *g) {
 void test_illegal(gpu *g) {
     static const struct {
         const char *kinds;
-        int depth, bytes, shift, byte, bit; /* of the first sample, or of the last one if below 0 */
+        int depth, bytes, shift, byte, bit; /* the bit that is set; byte -1: the last byte of the picture */
         int side, selected, batch;
     } cases[] = {
         { "d", 10, 0, 0, 1, 4, CLIP_REFERENCE, DEFAULT, 2 }, { "d", 10, 0, 0, -1, 2, CLIP_DISTORTED, DEFAULT, 1 },
@@ -335,7 +335,7 @@ void test_illegal(gpu *g) {
     test_illegal_chroma(g);
 
     /* If the CPU reads the frame, the push fails and the clip can continue. The CPU reads pageable memory, and pinned
-     * memory whose rows are not multiples of 4 bytes. */
+     * memory whose row lengths are not multiples of 4 bytes. */
     for (int way = 0; way < 4; way++) {
         const int side = way % 2;
         const char *kind = way < 2 ? "h" : "p";

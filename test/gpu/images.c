@@ -117,7 +117,7 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* Kernels for the simulated CUDA driver are texts. */
+/* Tests kernels for the simulated CUDA driver, which are texts. */
 static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
@@ -151,8 +151,8 @@ static void check_texts(gpu *g) {
         { "another text", foreign, sizeof foreign - 1, "config.gpu.kernels: is not a file of vmafgpu kernels" },
         { "a bundle for AMD", bundle, sizeof bundle, "config.gpu.kernels: is not a file of vmafgpu kernels" },
         { "for a newer device", later, sizeof later - 1, "config.gpu.kernels: requires compute capability 12.1" },
-        { "not compiled", broken, sizeof broken - 1, "config.gpu.kernels: driver rejects the kernels (" },
-        { "no machine code", elf, sizeof elf - 1, "config.gpu.kernels: driver rejects the kernels (" },
+        { "not valid PTX", broken, sizeof broken - 1, "config.gpu.kernels: driver rejects the kernels (" },
+        { "not machine code", elf, sizeof elf - 1, "config.gpu.kernels: driver rejects the kernels (" },
     };
     const char *const paths[] = { "there/is/no/such/file.ptx", "." };
     config.gpu.kernels_path = NULL;
@@ -234,8 +234,8 @@ static void put_number(bytes *b, uint64_t value, size_t size) {
     }
 }
 
-/* Makes a code object: a 64-bit ELF header, and if `names` is not NULL, a table of one section with these names,
- * separated by NUL. The simulated GPU needs no code, only the names of kernels. */
+/* Makes a code object: a 64-bit ELF header and, if `names` is not NULL, a section table with one section, which
+ * contains these names, separated by NUL. The simulated GPU needs no code, only the names of kernels. */
 static bytes code_object(int machine, int target, const char *names, size_t names_size) {
     bytes b;
     const int has_names = names != NULL;
@@ -273,7 +273,7 @@ static bytes shortened(bytes b, size_t by) {
     return b;
 }
 
-/* Returns a copy in which the 8 bytes from `at` on contain `value`. */
+/* Returns a copy in which the 8 bytes at offset `at` contain `value`. */
 static bytes changed(bytes b, size_t at, uint64_t value) {
     for (int i = 0; i < 8; i++)
         b.data[at + (size_t)i] = (unsigned char)(value >> 8 * i);
@@ -333,8 +333,8 @@ static void check_image(const gpu *g, const film *f, vmafgpu_config config, cons
     }
 }
 
-/* The code object for a device is found in a bundle, and its kernels compute the expected scores. The default of
- * config.gpu.vif_arithmetic depends on the target. */
+/* Checks that the code object for a device is found in a bundle, and that its kernels compute the expected scores. The
+ * default of config.gpu.vif_arithmetic depends on the target. */
 static void check_targets(gpu *g, const film *f, vmafgpu_config config, const scores *expected) {
     static const struct {
         part own;
@@ -380,14 +380,14 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
         uint64_t value;
     } cases[] = {
         { "many entries", 24, 1000000 },
-        { "entries without end", 24, UINT64_MAX },
+        { "2^64 - 1 entries", 24, UINT64_MAX },
         { "an entry beyond the end", 32, 4000 },
         { "an entry far beyond the end", 32, UINT64_MAX - 32 },
         { "an entry that is too long", 40, 4000 },
-        { "an entry of all memory", 40, UINT64_MAX },
+        { "an entry as large as the address space", 40, UINT64_MAX },
         { "an id that is too long", 48, 4000 },
-        { "an id of all memory", 48, UINT64_MAX },
-        { "an id that ends where numbers end", 48, UINT64_MAX - 55 },
+        { "an id as large as the address space", 48, UINT64_MAX },
+        { "an id whose end wraps around", 48, UINT64_MAX - 55 },
     };
     const part parts[] = { ENTRY_OF("gfx1100", GFX1100), ENTRY_OF("gfx942", GFX942), HOST_ENTRY };
     const bytes whole = bundle(parts, 3);
@@ -403,7 +403,7 @@ static void check_broken_bundles(const gpu *g, const film *f, vmafgpu_config con
     }
 }
 
-/* Kernels for HIP are code objects or bundles of code objects. */
+/* Tests kernels for HIP, which are code objects or bundles of code objects. */
 static void check_code_objects(gpu *g) {
     static const char some[] = "\0vmafgpu_import\0vmafgpu_import.kd\0vmafgpu_interface_2\0vmafgpu_interface_2.kd";
     static const char other[] = "\0vmafgpu_interface_0\0vmafgpu_interface_0.kd";
@@ -440,12 +440,13 @@ static void check_code_objects(gpu *g) {
         { "63 bytes", shortened(code_object(AMD_GPU, own, NULL, 0), 1), neither },
         { "sections at the end of memory", changed(code_object(AMD_GPU, own, some, sizeof some), 40, UINT64_MAX - 63),
           neither },
-        { "of 32 bits", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)), neither },
-        { "of other targets", bundle(others, 3), no_target },
-        { "for the host", bundle(host, 1), "its targets are none" },
-        { "of nothing", bundle(host, 0), "its targets are none" },
-        { "that says what is not so", bundle(mixed_up, 3), "config.gpu.kernels: driver rejects the kernels (" },
-        { "of empty entries", bundle(empty, 3), neither },
+        { "a 32-bit code object", changed(code_object(AMD_GPU, own, NULL, 0), 0, UINT64_C(0x40010101464c457f)),
+          neither },
+        { "a bundle for other targets", bundle(others, 3), no_target },
+        { "a bundle for the host", bundle(host, 1), "its targets are none" },
+        { "an empty bundle", bundle(host, 0), "its targets are none" },
+        { "a bundle with swapped targets", bundle(mixed_up, 3), "config.gpu.kernels: driver rejects the kernels (" },
+        { "a bundle of empty entries", bundle(empty, 3), neither },
         { "PTX", bytes_of(text, sizeof text - 1), neither },
         { "compressed", bytes_of(compressed, sizeof compressed), neither },
     };
@@ -468,7 +469,7 @@ static void check_code_objects(gpu *g) {
         char *moved = (char *)malloc(size + 2);
         scores got;
         where("the image in memory, at an address that is %s", shift ? "odd" : "even");
-        test_need(moved != NULL, "memory");
+        test_need(moved != NULL, "out of memory");
         memcpy(moved + shift, file, size);
         config.gpu.kernels = moved + shift;
         config.gpu.kernels_size = size;

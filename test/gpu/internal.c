@@ -42,7 +42,7 @@ static void check_cambi(gpu *g, const char *what, int width, int height, int dep
     vmafgpu__sums *sums = (vmafgpu__sums *)malloc(2 * FRAMES * sizeof *sums);
     int64_t largest = 0;
     int count = 0;
-    test_need(text && sums && frames <= FRAMES, "memory");
+    test_need(text && sums && frames <= FRAMES, "out of memory");
     where("cambi of %s %dx%d %d bits, '%s', batch %d", what ? what : "squares", width, height, depth, options, batch);
     if (!what)
         cover_with_squares(&f);
@@ -136,7 +136,7 @@ void test_v1_cambi(gpu *g) {
         { "bands+mix", 401, 303, 8, 2, "full_ref=true:src_width=480:src_height=320", 2, 40 },
         { NULL, 401, 303, 10, 1, "full_ref=true:enc_width=301:enc_height=203:src_width=333:src_height=251:topk=0.1", 1,
           40 },
-        /* sums that a double does not represent exactly */
+        /* sums that a double cannot represent exactly */
         { NULL, 1024, 640, 10, 1, "window_size=127:topk=1", 1, 53 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -418,8 +418,9 @@ void test_self_test(gpu *g) {
 
 /* ---- uncertain sums and pixels ---- */
 
-/* Treats all sums as uncertain. Sums that are still uncertain after a second pass are recomputed in the order of
- * libvmaf: all sums (IN_ORDER), none (DECIDED), or some (ANY). */
+/* Treats all sums as uncertain in the first pass. Sums that are still uncertain after a second pass are recomputed in
+ * the order of libvmaf. `left` specifies which sums these are: all, which the test enforces (IN_ORDER), none (DECIDED),
+ * or any (ANY). */
 enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {
@@ -485,7 +486,7 @@ static void check_rounded_squares(gpu *g) {
     film_free(&f);
 }
 
-/* Tests uncertain pixels of ciede: some, or more than the list can hold. */
+/* Tests uncertain pixels of ciede: a few, or more than the list can hold. */
 static void check_colours(gpu *g, int all_over) {
     static const unsigned char colours[][6] = { /* luma of both frames, Cb, Cr */
                                                 { 145, 152, 38, 34, 70, 77 },     { 72, 68, 62, 54, 81, 80 },

@@ -3,8 +3,8 @@
 
 enum { LIVE_FRAMES = 12 };
 
-/* Pushes each pair until it is accepted or, if drops_pairs, drops pairs while the queue is full. Reads scores with
- * vmafgpu_next_score(). */
+/* Repeats the push of each pair until it is accepted or, if drops_pairs is set, drops pairs while the queue is full.
+ * Reads scores with vmafgpu_next_score(). */
 static void check_live(gpu *g, const char *kinds, int batch, int queue, const int *devices, int count,
                        int drops_pairs) {
     film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, (uint32_t)(batch * 8 + queue)), accepted = f;
@@ -15,7 +15,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
     scores expected, got;
     int order[LIVE_FRAMES], pushed = 0, refusals = 0;
     where("live, '%s', batch %d, queue %d, %d devices%s", kinds, batch, queue, count,
-          drops_pairs ? ", pairs left out" : "");
+          drops_pairs ? ", dropping pairs" : "");
     config.live = 1;
     config.gpu.batch = batch;
     config.gpu.queue_depth = queue;
@@ -37,12 +37,12 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
             break;
         CHECK_STR(vmafgpu_last_error(context), "");
     }
-    if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real GPU may be fast enough */
+    if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real GPU may accept all pairs at once */
         CHECK(refusals > 0);
     /* expected: the scores of a clip of the accepted pairs */
     accepted.clip.frames = pushed;
     accepted.luma = (unsigned char *)malloc(2 * (size_t)LIVE_FRAMES * f.plane_bytes);
-    test_need(accepted.luma != NULL, "memory");
+    test_need(accepted.luma != NULL, "out of memory");
     for (int i = 0; i < pushed; i++) {
         memcpy(accepted.luma + 2 * (size_t)i * f.plane_bytes, f.luma + 2 * (size_t)order[i] * f.plane_bytes,
                2 * f.plane_bytes);

@@ -52,13 +52,13 @@ static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_p
     const ptrdiff_t at = (const unsigned char *)p->host.data[0] - p->bytes;
     p->frame = p->host;
     if (kind == 'p') {
-        test_need(g->take_pinned(&p->pinned, p->size, 0) == 0, "pinned memory");
+        test_need(g->take_pinned(&p->pinned, p->size, 0) == 0, "out of pinned memory");
         memcpy(p->pinned, p->bytes, p->size);
         p->frame.memory = VMAFGPU_MEMORY_PINNED;
         p->frame.data[0] = (const unsigned char *)p->pinned + at;
         start = (uint64_t)(uintptr_t)p->pinned;
     } else {
-        test_need(g->take(&p->address, p->size) == 0, "device memory");
+        test_need(g->take(&p->address, p->size) == 0, "out of device memory");
         CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
         p->frame.memory = VMAFGPU_MEMORY_DEVICE;
         p->frame.data[0] = (const void *)(uintptr_t)(p->address + (uint64_t)at);
@@ -81,7 +81,7 @@ static pixel_picture pixel_picture_make(gpu *g, const pixel_case *c, int index) 
     memset(&p, 0, sizeof p);
     p.size = (size_t)c->offset + (size_t)pitch * (size_t)(c->height - 1) + (size_t)row;
     p.bytes = (unsigned char *)malloc(p.size);
-    test_need(p.bytes != NULL, "memory");
+    test_need(p.bytes != NULL, "out of memory");
     memset(p.bytes, 0xEE, p.size);
     for (int y = 0; y < c->height; y++) {
         for (int x = 0; x < row; x++) {
@@ -234,7 +234,7 @@ static void check_pixels_refused(gpu *g) {
             g->is_simulated) { /* an array without CUDA_ARRAY3D_SURFACE_LDST, which the real driver accepts */
             const array_shape shape = { 64, 32, 0, BYTES, 4, 0 };
             void *array = NULL;
-            test_need(g->array_create(&array, &shape) == 0, "an array");
+            test_need(g->array_create(&array, &shape) == 0, "cannot create an array");
             frame.data[0] = array;
             frame.pixels = VMAFGPU_PIXELS_RGBA8;
             frame.memory = VMAFGPU_MEMORY_ARRAY;
@@ -324,7 +324,7 @@ static plane_picture plane_picture_make(gpu *g, const vmafgpu_config *config, co
     plane_picture p;
     memset(&p, 0, sizeof p);
     p.bytes = (unsigned char *)calloc(2, size);
-    test_need(p.bytes != NULL, "memory");
+    test_need(p.bytes != NULL, "out of memory");
     p.host = p.frame = vmafgpu_frame_of(config, p.bytes, 0);
     p.frame.memory = c->kind == 'a' ? VMAFGPU_MEMORY_ARRAY : VMAFGPU_MEMORY_SURFACE;
     for (int i = 0; i < planes; i++) {

@@ -52,7 +52,7 @@ static film standalone_film(const standalone_case *m) {
     return film_make_colour(m->what, m->width, m->height, m->depth, m->chroma, m->frames, 11);
 }
 
-/* Compares the scores of a clip, and then those of single pairs. */
+/* Compares the scores of a clip, and then of single pairs, with those of the CPU. */
 static void check_standalone(gpu *g, const standalone_case *m) {
     film f = standalone_film(m);
     char text[640];
@@ -263,8 +263,8 @@ void test_standalone_lost(gpu *g) {
 
 /* ---- features that need preceding distorted frames or chroma ---- */
 
-/* Checks that an illegal sample makes the pairs from `first` to `last` fail, which depend on it. If is_seed, the sample
- * is in a frame passed to vmafgpu_push_preceding(). */
+/* Checks that an illegal sample makes the pairs `first` to `last`, which depend on it, fail. If is_seed, the sample is
+ * in a frame passed to vmafgpu_push_preceding(). */
 static void check_illegal(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
     enum { FRAMES = 6, BAD = 2 };
     const standalone_case m = { "texture+mix", 160, 160, 10, 420, FRAMES, { "d", 0, 0, 0, 0, 0 }, 2, 0, feature };

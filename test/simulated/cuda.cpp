@@ -466,7 +466,7 @@ static int import_memory(const Call &call, External **external, const MemoryDesc
     void *const at = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, what->handle.fd, 0);
     if (at == MAP_FAILED)
         return OUT_OF_MEMORY;
-    close(what->handle.fd); /* the driver owns it */
+    close(what->handle.fd); /* the driver owns the descriptor */
     unsigned char *const first = static_cast<unsigned char *>(at);
     *external = new External{ first, first + (file_bytes - bytes) / PAGE * PAGE, file_bytes, bytes };
     return SUCCESS;

@@ -1,12 +1,12 @@
 /* driver.h - common part of the drivers of the simulated GPU: streams, events, memory, modules, launches, failures
  *
- * cuda.cpp and hip.cpp define the entry points of their APIs with these functions. Exactly one file of a library
- * includes this file.
+ * cuda.cpp and hip.cpp define the entry points of their APIs with these functions. Exactly one source file of each
+ * library includes this file.
  *
  * Work that is submitted to a stream is queued. It runs in a legal order that the test selects (see simulated.h): for
  * example immediately, newest first, or as late as possible, when a call waits for it or queries it. This reveals
- * missing waits and buffers that are reused too early. Copies from pageable memory read it when they are submitted, as
- * in real drivers. Copies to and from pinned memory run in stream order.
+ * missing waits and buffers that are reused too early. Copies from pageable memory read that memory when they are
+ * submitted, as in real drivers. Copies to and from pinned memory run in stream order.
  *
  * Handles are numbers that are never reused. Every entry point starts with a Call, which locks the driver, counts the
  * call, and fails if a test requested it.
@@ -31,7 +31,7 @@
 
 namespace simulated {
 
-/* Result codes. Codes that exist in CUDA and HIP have the same value in both. */
+/* Result codes. Codes that exist in both CUDA and HIP have the same value in both. */
 /* clang-format off */
 enum Result {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_COPY_DIRECTION = 21,
@@ -64,7 +64,7 @@ struct Vendor {
     const char *init;                           /* the entry point that initialises the driver */
     uint32_t shared_by_default;                 /* default limit of dynamic shared memory per block, in bytes */
     uint32_t shared_reserved;                   /* bytes that the driver reserves in each block */
-    bool takes_fewer_threads;                   /* blocks may be smaller than those a kernel was compiled for */
+    bool takes_fewer_threads;                   /* blocks may be smaller than the size that a kernel was compiled for */
     uintptr_t end_of_extra;                     /* the value that ends the `extra` list of a launch */
     long long properties[SIMULATED_PROPERTIES]; /* default values */
 };
@@ -89,8 +89,8 @@ struct Record {
 
 struct Work {
     uint64_t sequence = 0;
-    std::function<int()> run;       /* the work; if empty, `record` is used: */
-    std::shared_ptr<Record> record; /* the event to record, or with is_wait the event to wait for */
+    std::function<int()> run;       /* the work; if empty, `record` is recorded or waited for */
+    std::shared_ptr<Record> record; /* the event to record or, if is_wait, the event to wait for */
     bool is_wait = false;
 };
 
@@ -111,7 +111,7 @@ struct Context {
 struct Module {
     Context *context;
     int image;    /* index of the image in the library */
-    bool has_all; /* all kernels of the image; otherwise only these: */
+    bool has_all; /* whether it contains all kernels of the image; if not, it contains these: */
     std::set<std::string> kernels;
 };
 struct Function {
@@ -205,9 +205,10 @@ struct Driver {
 
 inline Driver driver;
 
-/* Waits while simulated_hold() blocks calls of this entry point. Returns the mutex that the caller must lock. */
 inline std::atomic<const char *> held_entry{ nullptr };
 inline std::atomic<long> held_calls{ 0 };
+
+/* Waits while simulated_hold() blocks calls of this entry point. Returns the mutex that the caller must lock. */
 inline std::mutex &wait_while_held(const char *name) {
     bool is_held = false;
     for (const char *held; (held = held_entry.load()) && strcmp(held, name) == 0; is_held = true) {
@@ -219,7 +220,7 @@ inline std::mutex &wait_while_held(const char *name) {
 }
 
 /* One call of an entry point. If `error` is set, the entry point must return it and do nothing. Entry points that
- * release an object release it even then, so that tests of failures find only real leaks. */
+ * release an object do so even if they fail, so that tests of failures find only real leaks. */
 enum { NEVER_FAILS, NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT };
 
 struct Call {
@@ -269,7 +270,8 @@ struct Call {
 };
 
 #define SIMULATED_EXPORT extern "C" __attribute__((visibility("default")))
-/* Defines an entry point: name, parameters, requirement, and the expression that is its result unless it fails. */
+/* Defines an entry point: name, parameters, requirement, and the expression that is its result unless the call
+ * fails. */
 #define ENTRY(name, parameters, needs, ...) \
     SIMULATED_EXPORT int name parameters { \
         const Call call(#name, needs); \
@@ -291,7 +293,7 @@ template <class T, class Value> int answer(T *out, Value value) {
  * >>streams                                      the order of work
  * ================================================================================================ */
 
-/* Returns the stream whose work must run before the next work of `stream`, or NULL if the next work can run now. */
+/* Returns the stream whose work must run before the next work item of `stream`, or NULL if that item can run now. */
 inline Stream *blocker(const Stream &stream) {
     const Work &work = stream.queue.front();
     if (work.is_wait && !work.record->is_done)
@@ -530,7 +532,7 @@ inline void erase_memory_of(std::map<uint64_t, Block> &blocks, const Context *co
             machine.memory.remove(it.first);
 }
 
-/* Ends a context and frees all its objects. Counts those that were not released. */
+/* Ends a context and frees all its objects. Counts the objects that had not been released. */
 inline void end_context(const void *handle) {
     Context *const context = driver.find_context(handle);
     finish(context);
@@ -731,7 +733,7 @@ inline int create_stream(const Call &call, const void **handle, unsigned flags) 
     return SUCCESS;
 }
 
-/* Pending work of the stream still runs. */
+/* Destroys a stream. Its pending work still runs. */
 inline int destroy_stream(const Call &call, const void *handle) {
     const StreamHandle *const found = Driver::find(driver.stream_handles, handle);
     if (!found || found->context != call.context)

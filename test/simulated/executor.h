@@ -1,6 +1,6 @@
 /* executor.h - runs GPU kernels on the host: blocks of threads, warps of lanes, checked memory
  *
- * A GPU thread is a fiber, which has its own stack and is switched by hand-written code. The lanes of a warp form a
+ * A GPU thread is a fiber, which has its own stack and is switched by hand-written assembly. The lanes of a warp form a
  * ring. A lane runs until it reaches a collective operation of the warp (shuffle, vote, barrier, matrix product, end);
  * then the next lane in the ring runs. The last lane to arrive continues first, because all data are then available.
  * The warps of a block form a ring in the same way, and synchronise at block barriers and at the end. A collective
@@ -38,7 +38,7 @@ namespace simulated {
 enum { WARP = LANES };
 }
 #undef LANES
-enum { LANES = simulated::WARP }; /* a scoped name, as in the kernels */
+enum { LANES = simulated::WARP }; /* an enumerator instead of a macro, as in the kernels */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SIMULATED_ASAN 1
@@ -172,7 +172,7 @@ struct Fiber {
         registers.switch_to(other.registers);
         arrived(nullptr);
     }
-    /* Must be the first call after a switch to this fiber. If `from` is not NULL, it receives the bounds of the stack
+    /* Must be called first after a switch to this fiber. If `from` is not NULL, it receives the bounds of the stack
      * that was left. */
     void arrived(Fiber *from) {
         (void)from;
@@ -182,18 +182,19 @@ struct Fiber {
     }
 };
 
-/* ================================================================================================ >>memory
- * checked memory of kernels
- * ================================================================================================ A device address is
- * a host address with one additional bit set, which is 0 in all host addresses. Accesses without load() or store(), in
- * a kernel or on the host, crash. Pinned host memory keeps its address. */
+/* ================================================================================================
+ * >>memory                                       checked memory of kernels
+ * ================================================================================================ */
+
+/* A device address is a host address with one additional bit set, which is 0 in all host addresses. Accesses without
+ * load() or store(), in a kernel or on the host, crash. Pinned host memory keeps its address. */
 const uintptr_t DEVICE_BIT = static_cast<uintptr_t>(1) << 55;
 enum { STAMP_BYTES = 64, POISON_DEVICE = 0xa7, POISON_SHARED = 0xb9, POISON_COPY = 0x9d };
 
 struct Range {
     uintptr_t begin, end;
     unsigned char *host;                /* host address of byte `begin` */
-    std::unique_ptr<uint32_t[]> stamps; /* for each 64 bytes, the last launch that wrote there */
+    std::unique_ptr<uint32_t[]> stamps; /* for each block of 64 bytes, the last launch that wrote there */
     std::unique_ptr<unsigned char[]> owned;
     const void *owner;           /* the context that may use the range; NULL: any */
     std::vector<bool> forbidden; /* for each byte, whether it must not be read; empty: all may be read */
@@ -295,7 +296,7 @@ inline std::map<uint64_t, Surface> surfaces;
 struct Kernel {
     const char *name;
     int matrix;               /* whether it belongs to the image with matrix products */
-    uint32_t threads, fewest; /* maximum threads per block; minimum on AMD */
+    uint32_t threads, fewest; /* maximum threads per block, and minimum (AMD) */
     uint32_t blocks;          /* minimum blocks per multiprocessor, from the launch bounds */
     size_t launch_size;
     void (*run)(const void *launch);
@@ -397,7 +398,7 @@ struct Machine {
     Order order = FORWARD;
     uint64_t seed = 1;
     std::string planted;         /* the kernel that computes wrong values */
-    bool is_planted = false;     /* whether it is running */
+    bool is_planted = false;     /* whether that kernel is running */
     uint32_t planted_writes = 0; /* counts its stores */
     uint32_t launches = 0;
     uint64_t switches = 0; /* number of switches since the start of the program */

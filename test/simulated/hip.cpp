@@ -109,7 +109,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* hipDeviceProp_t since version 6 and before version 6. The fields that the library reads are at their offsets. */
+/* hipDeviceProp_t of HIP 6 and later, and of earlier versions. Only the fields that the library reads are at their real
+ * offsets. */
 struct Properties {
     char name[256], identity[32];
     size_t memory, shared;
@@ -198,7 +199,7 @@ struct Section {
 static_assert(sizeof(Elf) == 64 && sizeof(Section) == 64, "ELF64");
 
 /* The image must be a code object for the device. If it contains string tables, the module contains the kernels whose
- * descriptors are named there, so code objects from clang work. The ELF header alone (64 bytes) works too. */
+ * descriptors are named there, so code objects from clang work. The ELF header alone (64 bytes) is accepted too. */
 static int load_module(const Call &call, const void **handle, const unsigned char *image) {
     enum { SYSTEM = 64, FIRST_VERSION = 2, SHARED = 3, AMDGPU = 224, MACHINE = 255, STRINGS = 3 };
     const char *const bundle = "__CLANG_OFFLOAD_BUNDLE__";

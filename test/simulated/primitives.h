@@ -1,7 +1,7 @@
 /* primitives.h - the primitives of vmafgpu_kernels.cu for the simulated GPU
  *
- * Compile with -DLANES=32 or -DLANES=64, and with -DGPU_MATRIX (32 lanes) for the image with matrix products and
- * asynchronous copies, or with -DGPU_MATRIX_16 for the AMD image with matrix products. Include this file before
+ * Compile with -DLANES=32 or -DLANES=64. Add -DGPU_MATRIX (32 lanes only) for the image with matrix products and
+ * asynchronous copies, or -DGPU_MATRIX_16 for the AMD image with matrix products. Include this file before
  * vmafgpu_kernels.cu, whose section >>primitives documents the primitives. simulated_launch() runs a kernel; see
  * README.md.
  */

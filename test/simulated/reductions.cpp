@@ -128,8 +128,8 @@ uint64_t alternate(uint32_t i, int64_t even, int64_t odd) {
     return static_cast<uint64_t>(i % 2 ? odd : even);
 }
 
-/* The value of lane i, counted over all warps. Low halves carry, or a lane that is added twice or not at all changes
- * the sum. */
+/* Patterns of values, by lane, counted over all warps. In each pattern, sums of the low halves carry, or a lane that is
+ * added twice or not at all changes the sum. */
 const struct Pattern {
     const char *name;
     uint64_t (*value)(uint32_t i);
@@ -341,7 +341,8 @@ void test_whole_waves() {
 
 /* ---- a sum in a fixed order ---- */
 
-/* Computes the i-th c-value of cambi. The cases differ in how many values are equal and in the range of values. */
+/* Functions that compute the i-th c-value of cambi. They differ in how many values are equal and in the range of
+ * values. */
 const struct Content {
     const char *name;
     double (*value)(uint32_t i, double chance);
@@ -423,7 +424,7 @@ void test_order() {
 /* ---- a matrix with a column of zeros ---- */
 
 /* Tridiagonalises a matrix in which row and column `isolated` are 0 except on the diagonal. The position of this row
- * does not change any bit of the results for the other rows. */
+ * must not change any bit of the results for the other rows. */
 std::vector<float> tridiagonal(const std::vector<float> &square, uint32_t isolated) {
     Array<float> matrix(SPEED_SQUARE), lines(2 * SPEED_SIDE);
     for (uint32_t y = 0; y < SPEED_SIDE; y++) {

@@ -35,11 +35,11 @@ enum { SIMULATED_FORWARD, SIMULATED_REVERSED, SIMULATED_SHUFFLED };
 
 /* When work in streams runs. The order is always legal. */
 enum {
-    SIMULATED_LAZY,   /* when it is waited for, with the work that it depends on */
+    SIMULATED_LAZY,   /* when a call waits for it, together with the work that it depends on */
     SIMULATED_EAGER,  /* when it is submitted, after the work that it depends on */
     SIMULATED_OLDEST, /* when a call waits: in order of submission, until the call can return */
-    SIMULATED_NEWEST, /* like OLDEST, from the stream with the latest work */
-    SIMULATED_MIXED   /* like OLDEST, from random streams */
+    SIMULATED_NEWEST, /* like OLDEST, but from the stream with the latest work */
+    SIMULATED_MIXED   /* like OLDEST, but from random streams */
 };
 
 /* Properties for simulated_set(), and their defaults. */
@@ -64,7 +64,7 @@ enum {
     X(fail, void, (const char *entry, long n, int error)) \
     /* Loses the device: starting with the n-th call from now, every call returns `error`. n = 0 ends this. */ \
     X(lose, void, (long n, int error)) \
-    /* Loses one device: counts calls while this device is current, and makes them fail. */ \
+    /* Like lose(), for one device: only calls made while this device is current are counted and fail. */ \
     X(lose_device, void, (int device, long n, int error)) \
     /* Blocks calls of this entry point until simulated_hold(NULL). */ \
     X(hold, void, (const char *entry)) \

@@ -187,9 +187,12 @@ EOF
 
 x86=$(uname -m | grep -E '^(x86_64|amd64)$')
 
+# DEPTH=all: every version that is installed
 files=
 compilers=
-for cc in gcc clang "$CC"; do
+versions=
+[ "$DEPTH" != all ] || versions=$(for n in 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23; do echo "gcc-$n clang-$n"; done)
+for cc in gcc clang "$CC" $versions; do
     have "$cc" || continue
     file=$(readlink -f "$(command -v "$cc")")
     case " $files " in *" $file "*) continue ;; esac

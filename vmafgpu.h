@@ -1800,7 +1800,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-/* For this target, older versions of clang declare only the intrinsics of enabled instruction sets. */
+/* When targeting MSVC, older versions of clang declare only the intrinsics of the enabled instruction sets. */
 #if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)
 #undef VMAFGPU__HAS_X86
 #endif
@@ -1813,7 +1813,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics can only be called from functions that enable all features of the command line */
+#ifdef __clang__ /* callers of clang intrinsics must enable every feature that the command line enables */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
 #if __has_builtin(__builtin_elementwise_sqrt) /* in clang 22, the only builtin for vector square roots */
@@ -2026,13 +2026,13 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, equal on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
+/* ---- log2 of a double, identical on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor that scales the
- * interval to near 1 and has few significant bits, and the negated logarithm of this factor as a sum of two parts. The
- * first part is a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. Each row contains a factor with few
+ * significant bits, which scales the interval to near 1, and the negated logarithm of this factor as a sum of two
+ * parts. The first part is a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -2106,7 +2106,7 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 /* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
  * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. In the leading products, both operands have at most 26
- * bits, so that these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
+ * bits, so these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
  * values are selected at the end, so that the computations of several logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
@@ -2143,10 +2143,10 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf for non-negative numbers, equal to powf of glibc 2.28 and later, and of Arm's optimized-routines ---- */
+/* ---- powf for non-negative numbers, bit-identical to glibc 2.28 and later, and to Arm's optimized-routines ---- */
 
-/* One row per sixteenth of the range of significands, which starts at 0.69921875. A row contains a factor that scales
- * these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
+/* One row per sixteenth of the range of significands, which starts at 0.69921875. Each row contains a factor that
+ * scales these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
  * 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.398907162146528, -0.48430022186289673 },  { 1.3403141896637998, -0.42257122959194704 },
@@ -2159,8 +2159,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* Entry j contains the bits of 2^(j/32), minus j/32 of an exponent step, which is 2^52 (exp2f_data, same copyright and
- * licence as powf_log2_data). */
+/* Entry j contains the bits of 2^(j/32) minus j * 2^47, which is j/32 of one step of the exponent (exp2f_data, same
+ * copyright and licence as powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2216,8 +2216,8 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 #define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
- * of whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte if the bit depth is 8,
- * otherwise two bytes. Frames in another form are imported into packed planes first. */
+ * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
+ * is 8, otherwise two bytes. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
     const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
@@ -2233,8 +2233,8 @@ typedef struct vmafgpu__gpu_chroma {
     int64_t pitch[2][2];
 } vmafgpu__gpu_chroma;
 
-/* Parts of earlier frames that a pair needs in addition: chroma of the previous reference, in the layout of the caller,
- * and the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
+/* Parts of earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and
+ * the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
     int64_t chroma_pitch[2];
@@ -2289,8 +2289,8 @@ typedef struct vmafgpu__pixels_item {
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, which is indexed by the bits of a half float, up to those of infinity. Negative values and
- * NaN use entry 0. */
+/* Number of entries of a transfer table. It is indexed by the bits of a half float; the last entry is that of infinity.
+ * Negative values and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
 /* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Blocks with a z index below
@@ -2519,7 +2519,7 @@ typedef struct vmafgpu__smooth_input {
 
 typedef struct vmafgpu__smooth {
     int64_t base[VMAFGPU__SMOOTH_WORDS]; /* sums of the base; recomputed for each base, like all members that depend on
-                                            it */
+                                            the base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2566,13 +2566,13 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* Returns a sum of the base. If `change` is not NULL, adds the change in this sum. */
+/* Returns one of the sums of the base, plus the change in this sum if `change` is not NULL. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. All motion columns except motion3 (is_blended) have
- * the same formula. */
+/* Returns the value of a motion column for a live pair that comes after `history` frames. All motion columns except
+ * motion3 (is_blended) have the same formula. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2690,7 +2690,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
-/* Writes the model inputs before normalisation. In `x` they are `stride` elements apart. */
+/* Writes the model inputs, not yet normalised, to `x`, where they are `stride` elements apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
     for (int i = 0; i < inputs; i++) {
@@ -2893,11 +2893,12 @@ enum {
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
+/* Number of columns that a VIF block reads before its own first column: the reach of the filter, rounded up to a
+ * multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* The number of words of shared memory that an ADM warp needs. Unlike VMAFGPU__ADM_TILE_WORDS, assumes that each tile
- * is processed by the minimum number of lanes. */
+/* The number of words of shared memory that an ADM warp needs. Unlike VMAFGPU__ADM_TILE_WORDS, this macro assumes that
+ * each tile is processed by the minimum number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
@@ -3010,14 +3011,15 @@ typedef struct vmafgpu__map_launch {
  * with FMA. That library uses the algorithms and tables of Arm's optimized-routines (log10: the formula of Sun's
  * fdlibm), and its compiler fuses some products with sums. The same operations are fused here, and no others. sin, cos
  * and atan2 are almost always correctly rounded: their errors are below 0.50001 ulp. The GNU C library returns the
- * other neighbour for 0.1 % of the arguments. Features round the values that they compute from these doubles to float,
- * which hides the difference.
+ * other neighbour for 0.1 % of the arguments. The features use these doubles only to compute values that are then
+ * rounded to float, which hides the difference.
  */
 
 /* ---- a * b + c, rounded once ----
  *
- * This is one instruction if the compiler's target has it, or if the processor has it (has_fma). Otherwise it takes
- * several operations. fma() of the C library is not called, because that of MinGW-w64 rounds twice. */
+ * One instruction computes this if the compiler's target has such an instruction, or if the processor has it (has_fma).
+ * Otherwise, several operations are needed. The fma() of the C library is not called, because the one in MinGW-w64
+ * rounds twice. */
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__FP_FAST_FMA) || defined(__FMA__))
 #define VMAFGPU__HAS_FMA 1
 #else
@@ -3033,7 +3035,8 @@ typedef struct vmafgpu__map_launch {
 #define VMAFGPU__EITHER_FN static inline
 #endif
 
-/* The bits of the NaN that pow() returns on x86: reports contain its sign. That of log10() has none. */
+/* The bits of the NaN that pow() returns on x86. Its sign bit is set, and reports print the sign. In the NaN
+ * of log10(), the sign bit is 0. */
 #define VMAFGPU__INVALID 0xfff8000000000000u
 
 /* A number as the sum of two doubles. `high` is the sum, rounded. */
@@ -3049,7 +3052,7 @@ static vmafgpu__twofold vmafgpu__sum_of(double a, double b) {
     return s;
 }
 
-/* Exact unless a part of the product is subnormal or a factor is above 2^996. */
+/* Returns a * b. The result is exact unless a part of the product is subnormal or a factor is above 2^996. */
 static vmafgpu__twofold vmafgpu__product_of(double a, double b) {
     vmafgpu__twofold p;
     p.high = a * b;
@@ -3064,8 +3067,9 @@ static vmafgpu__twofold vmafgpu__product_of(double a, double b) {
     return p;
 }
 
-/* Product and sum are exact as two doubles each. Their low parts are added with rounding to odd: if this sum is not
- * exact, its last bit is set. So only the last addition rounds. */
+/* The product and the sum are exact, because each is stored as two doubles. Their low parts are added with rounding to
+ * odd: if the result is inexact, its last bit is set. Therefore the last addition rounds the exact value of a * b + c
+ * once. */
 static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__fused_in_parts(double a, double b, double c) {
     const vmafgpu__twofold product = vmafgpu__product_of(a, b), sum = vmafgpu__sum_of(product.high, c);
     const vmafgpu__twofold rest = vmafgpu__sum_of(product.low, sum.low);
@@ -3086,8 +3090,8 @@ VMAFGPU__EITHER_FN double vmafgpu__fused(double a, double b, double c, int has_f
 
 /* ---- exp ---- */
 
-/* For k = 0..127: the bits of a double T and those of a double H, with 2^(k / 128) = H (1 + T). From the bits of H,
- * k * 2^45 is subtracted. (exp_data, Copyright (c) 2018-2023, Arm Limited, MIT licence, see LICENSE) */
+/* For k = 0..127: the bits of a double T, and those of a double H minus k * 2^45, where 2^(k / 128) = H (1 + T).
+ * (exp_data, Copyright (c) 2018-2023, Arm Limited, MIT licence, see LICENSE) */
 /* clang-format off */
 static const uint64_t vmafgpu__exp_table[2 * 128] = {
     0, 0x3ff0000000000000u, 0x3c9b3b4f1a88bf6eu, 0x3feff63da9fb3335u, 0xbc7160139cd8dc5du, 0x3fefec9a3e778061u,
@@ -3144,7 +3148,8 @@ static const uint64_t vmafgpu__exp_table[2 * 128] = {
 };
 /* clang-format on */
 
-/* Returns scale (1 + part) if the exponent of scale, 2^(k / 128), has overflowed into its sign. */
+/* Returns scale * (1 + part), where `scale` is a power of 2^(1 / 128). For |x| >= 512, the exponent in `scale_bits` may
+ * have overflowed into the sign bit. */
 static VMAFGPU__NOINLINE double vmafgpu__exp_of_large(double part, uint64_t scale_bits, int is_above) {
     if (is_above) {
         const double scale = vmafgpu__double_of(scale_bits - ((uint64_t)1009 << 52));
@@ -3162,7 +3167,7 @@ static VMAFGPU__NOINLINE double vmafgpu__exp_of_large(double part, uint64_t scal
 /* Returns e^(x + more), for |more| < 2^-15. */
 VMAFGPU__EITHER_FN double vmafgpu__exp_of_sum(double x, double more, int has_fma) {
     const unsigned top = (unsigned)(vmafgpu__bits_of(x) >> 52) & 0x7ff;
-    const double magic = 6755399441055744.0; /* 1.5 * 2^52: the last bit of a sum is 1 */
+    const double magic = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to integers */
     if (top < 0x3c9)                         /* less than 2^-54 */
         return 1 + x;
     if (top > 0x408) /* 1024 or more */
@@ -3185,8 +3190,8 @@ VMAFGPU__EITHER_FN double vmafgpu__exp_of_sum(double x, double more, int has_fma
 
 /* ---- log10 ---- */
 
-/* For each 128th of the significands from 0.6875 to 1.375: a factor that scales them to near 1, and minus its natural
- * logarithm (log_data, same copyright and licence). */
+/* The significands from 0.6875 to 1.375 are divided into 128 intervals. For each interval: a factor that scales its
+ * significands to near 1, and the negated natural logarithm of that factor (log_data, same copyright and licence). */
 /* clang-format off */
 static const double vmafgpu__ln_table[2 * 128] = {
     1.4504249240398293, -0.3718565645633589, 1.442253508327276, -0.36620682668944937, 1.4341736174350004,
@@ -3244,7 +3249,7 @@ static const double vmafgpu__ln_table[2 * 128] = {
 };
 /* clang-format on */
 
-/* Natural logarithm of 1 + r, for r from -1/16 to 0.0647. */
+/* Returns the natural logarithm of 1 + r, for r from -1/16 to 0.0647. */
 VMAFGPU__EITHER_FN double vmafgpu__ln_near_1(double r, int has_fma) {
     const double r2 = r * r, r3 = r * r2;
     double a = vmafgpu__fused(r, -0.24999999999998432, 0.3333333333333352, has_fma);
@@ -3261,7 +3266,7 @@ VMAFGPU__EITHER_FN double vmafgpu__ln_near_1(double r, int has_fma) {
     return vmafgpu__fused(c, r3, low, has_fma) + high;
 }
 
-/* Natural logarithm of a positive number that is not subnormal. */
+/* Returns the natural logarithm of a positive number that is not subnormal. */
 VMAFGPU__EITHER_FN double vmafgpu__ln_of(double x, int has_fma) {
     if (x >= 0.9375 && x < 1.064697265625)
         return vmafgpu__ln_near_1(x - 1, has_fma);
@@ -3278,7 +3283,7 @@ VMAFGPU__EITHER_FN double vmafgpu__ln_of(double x, int has_fma) {
            high;
 }
 
-/* The steps of fdlibm (Copyright (c) 1993 Sun Microsystems, see LICENSE); none is fused. */
+/* Uses the formula of fdlibm (Copyright (c) 1993 Sun Microsystems, see LICENSE), without fused operations. */
 VMAFGPU__EITHER_FN double vmafgpu__log10_of(double x, int has_fma) {
     const int is_small = x < 2.2250738585072014e-308; /* 2^-1022 */
     if (!(x > 0 && x < (double)INFINITY))
@@ -3364,8 +3369,8 @@ static const double vmafgpu__pow_table[3 * 128] = {
 };
 /* clang-format on */
 
-/* Natural logarithm with some 68 bits. bits: those of a positive number. If it is subnormal, it is scaled to normal,
- * and the exponent in `bits` is negative. */
+/* Returns the natural logarithm of a positive number, accurate to about 68 bits. bits: the bits of the number. The
+ * caller scales a subnormal number up and subtracts the scale from the exponent in `bits`, which is then negative. */
 VMAFGPU__EITHER_FN vmafgpu__twofold vmafgpu__long_ln_of(uint64_t bits, int has_fma) {
     const uint64_t offset = bits - 0x3fe6955500000000u;
     const double *entry = vmafgpu__pow_table + 3 * (offset >> 45 & 127);
@@ -3445,7 +3450,8 @@ static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__pow(double x, double y)
     return vmafgpu__pow_of(x, y, VMAFGPU__HAS_FMA);
 }
 
-/* Functions that frames need. */
+/* Mathematical functions that are called while frames are processed. Other code uses the versions for the compiler's
+ * target. */
 typedef struct vmafgpu__maths {
     double (*exp)(double x);
     double (*log10)(double x);
@@ -3480,7 +3486,7 @@ static vmafgpu__twofold vmafgpu__twofold_of(double high, double low) {
     return t;
 }
 
-/* Sum and product, with errors of a few times 2^-104, unless the high parts cancel. */
+/* Return the sum and the product, with errors of a few times 2^-104 unless the high parts cancel. */
 static vmafgpu__twofold vmafgpu__twofold_sum(vmafgpu__twofold a, vmafgpu__twofold b) {
     const vmafgpu__twofold s = vmafgpu__sum_of(a.high, b.high);
     return vmafgpu__sum_of(s.high, s.low + (a.low + b.low));
@@ -3491,7 +3497,8 @@ static vmafgpu__twofold vmafgpu__twofold_product(vmafgpu__twofold a, vmafgpu__tw
     return vmafgpu__sum_of(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
-/* Sine of an angle r from -pi/4 to pi/4, with an error of 2^-72: the first terms of the series in two parts. z: r^2. */
+/* Returns the sine of an angle r from -pi/4 to pi/4, with an error of 2^-72. The four largest terms of the series are
+ * added as twofold numbers. z: r^2. */
 static vmafgpu__twofold vmafgpu__sine_of(vmafgpu__twofold r, vmafgpu__twofold z) {
     static const double terms[] = { 1.9572941063391263e-20, -8.22063524662433e-18,  2.8114572543455206e-15,
                                     -7.647163731819816e-13, 1.6059043836821613e-10, -2.505210838544172e-08,
@@ -3524,7 +3531,7 @@ static vmafgpu__twofold vmafgpu__cosine_of(vmafgpu__twofold z) {
     return vmafgpu__twofold_sum(half, vmafgpu__twofold_product(vmafgpu__twofold_product(z, z), t));
 }
 
-/* Sine of x + quarters * pi/2, for |x| < 2^20. */
+/* Returns the sine of x + quarters * pi/2, for |x| < 2^20. */
 static VMAFGPU__NOINLINE double vmafgpu__sine(double x, int quarters) {
     const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
     if (!(fabs(x) < 1048576))
@@ -3547,7 +3554,7 @@ static VMAFGPU__UNUSED double vmafgpu__cos(double x) {
     return vmafgpu__sine(x, 1);
 }
 
-/* Angle of the direction (x, y), for finite numbers of the range of float that are not both 0. */
+/* Returns the angle of the direction (x, y), for finite x and y within the range of float that are not both 0. */
 static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__atan2(double y, double x) {
     static const double terms[] = { .0028662257, -.0161657367, .0429096138, -.0752896400,
                                     .1065626393, -.1420889944, .1999355085, -.3333314528 };
@@ -3635,7 +3642,7 @@ typedef struct vmafgpu__extractor {
     struct {
         uint64_t sum[3], pairs;
     } whole_clip;                  /* sums from which the aggregates of the feature are computed */
-    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: of h and v, of d */
+    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: [0] for h and v, [1] for d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
@@ -3893,7 +3900,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() does not need to write memory that the system has just provided, because it is zero already. */
+    /* calloc() does not need to clear memory that the system has just provided, because such memory is zero already. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3923,9 +3930,9 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or, if `base` is NULL, only computes the size of the allocation. Sizes have 64
- * bits until memory is allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take()
- * refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, only computes the size of the allocation. Sizes are 64-bit
+ * until memory is allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses
+ * them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -4249,7 +4256,7 @@ VMAFGPU__COLD_END
  * >>frames                                       access to the planes of the caller
  * ================================================================================================
  * Two-byte samples are little-endian words and need not be aligned. Packed planes contain luma in the same form for all
- * layouts: bytes at 8 bits, otherwise words with the sample in the low bits.
+ * layouts: bytes if the bit depth is 8, otherwise words with the sample in the low bits.
  */
 enum {
     VMAFGPU__CHUNK = 64, /* number of columns in an inner loop; lines are padded to a multiple of this */
@@ -4327,7 +4334,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Returns row y of luma (0), u (1) or v (2). Stores the distance between its samples, in bytes, in *step. */
+/* Returns row y of luma (0), u (1) or v (2). Stores the distance between neighbouring samples, in bytes, in *step. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -4340,7 +4347,7 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
 
 /* Layout of a frame in one block of memory: luma, followed by chroma. Rows have no gaps between them if their length is
  * a multiple of 16 bytes, so that frames can be read from files, and copied, in one piece. In frames of odd size,
- * chroma includes the samples that are half outside, as in files. */
+ * chroma includes the samples that are half outside the frame, as in files. */
 typedef struct vmafgpu__lent_layout {
     int planes;                     /* number of chroma planes: 2, or 1 if u and v are interleaved, or 0 if chroma is
                                        not used */
@@ -4465,8 +4472,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are not read but set to 0, because their memory may not
- * belong to the frame. */
+/* Copies columns x..x + CHUNK - 1 of a row. Columns w and above are set to 0 without being read, because their memory
+ * might not belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -4524,7 +4531,7 @@ VMAFGPU__COLD
  * before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit: ensures that every count fits an int and every size a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit of the text; counts then fit in an int, sizes in a size_t */
 
 typedef struct vmafgpu__json {
     const char *name; /* name of the model, for messages */
@@ -4843,8 +4850,8 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
  * >>model reader                                 from JSON to a model
  * ================================================================================================
  * The same code builds the model in three passes. The first pass writes nothing; it counts bytes and support vectors.
- * The second pass finds equal support vectors with the help of a temporary pool, and so determines the number of rows.
- * The third pass fills the single block of memory. */
+ * The second pass uses a temporary pool to find equal support vectors, which gives the number of rows. The third pass
+ * fills the single block of memory. */
 
 /* A set of distinct support vectors, implemented as a hash table. If `rows` is NULL, the pool only counts vectors. */
 typedef struct vmafgpu__pool {
@@ -5502,7 +5509,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return fault == NULL;
 }
 
-/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may be between them. */
+/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may appear between them. */
 static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
     char key[16];
 
@@ -5825,8 +5832,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), it is computed from adm3 of luma
- * instead. As in libvmaf, both values are recovered from the normalised inputs. */
+/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), a value computed from the luma feature
+ * adm3 replaces it. As in libvmaf, both values are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -5996,7 +6003,7 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, const vmafgpu__maths 
  * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
  * backends, plain C code that computes these sums, and code that converts them to columns. This conversion uses the
  * same floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
- * result. The list of features is only in >>table.
+ * result. The only list of the features is in >>table.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -6065,8 +6072,8 @@ typedef struct vmafgpu__cpu_functions {
 /* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
  * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For features in pieces: return the number of bytes of scratch memory per thread, and per workspace, if up to
-     * `together` distorted pictures are processed together. */
+    /* For features in pieces. scratch() returns the number of bytes of scratch memory per thread, and space() the
+     * number per workspace, if up to `together` distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
     /* Adds the sums of another thread to those in `to`. */
@@ -6125,7 +6132,7 @@ typedef struct vmafgpu__measure {
 } vmafgpu__measure;
 
 /* Returns row y of a plane of the reference (0) or of the distorted frame (1), like vmafgpu__packed_row(). After a GPU
- * failure, luma may be in a plane of the library, whose layout differs from that of the config. */
+ * failure, luma may be in a plane of the library, whose layout differs from that in the config. */
 static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair,
                                                           int which, int plane, int y, void *line) {
     if (plane)
@@ -6469,7 +6476,8 @@ enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a fe
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed maximum per block if the driver reports none */
 enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs; MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
+/* MATRIX uses the instructions of NVIDIA GPUs for 16 x 8 matrix products. MATRIX_16 uses those of AMD GPUs for 16 x 16
+ * matrix products. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -6484,8 +6492,8 @@ static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist in one version per
- * class. */
+/* Returns the class of a bit depth: 0 for 8 bits, 1 for 9 to 12, 2 for 13 to 16. Each kernel that reads frames exists
+ * in one version per class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
@@ -6564,24 +6572,24 @@ typedef struct vmafgpu__gpu_measured {
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* The numbers of the streams for batches [0] and for live pairs [1], which do not share the device with other
-     * pairs. The other streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the
-     * sequence of ADM kernels is shorter than that of VIF kernels. */
+    /* The number of the stream of this feature: [0] for batches, [1] for live pairs, which do not share the device with
+     * other pairs. Streams 1 and above fork from stream 0 and join it again. For live pairs, motion runs after ADM,
+     * because the sequence of ADM kernels is shorter than that of VIF kernels. */
     int stream[2];
     int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
     const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
                                                                                     NULL if the kernel is not used */
-    /* Returns the block of a kernel that is launched with as many blocks as the device runs at once, or that needs more
-     * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
-     * kernels. */
+    /* Returns the block size of a kernel that is launched with as many blocks as the device runs at once, or that needs
+     * more shared memory than usual. For any other kernel, returns a block with 0 threads. NULL if the feature has no
+     * kernels of these two kinds. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
     uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the number of bytes per
                                                                                      pair; may be NULL */
     size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the number of bytes; `out`
                                                                                      may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
-    /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
+    /* Returns the number of the kernel that computes the first differing sums; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure; /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
@@ -7313,8 +7321,8 @@ VMAFGPU__COLD_END
  */
 enum {
     VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads rows of its neighbours; if half
-                                      of the rows per thread is less, that is the minimum */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows of a piece, or half of the rows per thread if that is less;
+                                      smaller pieces would reread too many rows of their neighbours */
     VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
     VMAFGPU__MAX_CHAINS = 16
 };
@@ -7395,7 +7403,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
     chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
-/* Whether all pieces with any of the units first..end-1 are complete. */
+/* Whether all pieces that contain any of the units first..end-1 are complete. */
 static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     int low = 0;
     for (int high = chain->limit; low < high;) {
@@ -7556,8 +7564,8 @@ struct vmafgpu__cpu {
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
  * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
- * The CPU backend converts them into its own buffers. A GPU converts them into the planes to which frames in the format
- * of the config are copied.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes that would otherwise receive
+ * copies of YUV frames.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -7581,8 +7589,8 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
  * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
  * units. (It must not be below the exact value, because values that end in one half would then be rounded down.) The
- * exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This
- * condition holds for all codes of 8 and 10 bits. */
+ * exact value is a multiple of 1 / (2 W M D), so the sample is correct if 2^shift is more than 2 W M D (3 W M + 1).
+ * This condition holds for all codes of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -7611,7 +7619,7 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
 }
 
 /* The memory layout of a pixel format: bytes per pixel; bits per component; whether blue comes first. The first
- * component has the lowest bits. Components of 16 bits are half floats. */
+ * component is in the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
@@ -7861,8 +7869,8 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples, starting with sample x. Adds up to three rows, then up to three columns, with the
- * weights of the filter. */
+/* Computes `count` chroma samples, starting with sample x. Sums at most three rows, then at most three columns, with
+ * the weights of the filter. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
@@ -8055,7 +8063,8 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Expands three bytes to a word. The last pixel of a row is excluded, because four bytes are read per pixel. */
+        /* Expands pixels from three bytes to four. The last pixel of a row is excluded, because four bytes are read per
+         * pixel. */
         for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
             uint8_t words[4 * VMAFGPU__CHUNK];
             for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -8078,8 +8087,8 @@ typedef struct vmafgpu__chroma_words {
     uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
 } vmafgpu__chroma_words;
 
-/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored from index 1 on, and the
- * sum for the pixel before column x is stored at index 0. */
+/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored starting at index 1, and
+ * the sum for the pixel before column x is stored at index 0. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -8212,8 +8221,8 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
  * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps of each
- * filter add up to 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the
- * chapter on motion, in addition to general helpers.
+ * filter add up to 65536. This chapter and the chapter on motion share vmafgpu__kernel_form and vmafgpu__put_matrix(),
+ * which >>gpu features defines.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -8270,7 +8279,7 @@ VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Return the rounding right shifts of the vertical pass: the first for means, the second for squares. */
+/* Return the right shifts of the vertical pass, which round: the first for means, the second for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -8330,7 +8339,7 @@ enum {
     VMAFGPU__VIF_INPUT_MARGIN = 8,
     VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory for rounding constants, after the matrices */
-    /* Plain form: four planes of the tile, and half of a plane for the next scale. */
+    /* Plain form: four planes of the tile, and half a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
     /* Matrix form: bytes per block, plus bytes per warp for samples of one byte and of two bytes. */
@@ -8362,7 +8371,7 @@ typedef enum vmafgpu__vif_16 {
 /* A gain limit, in the form that the statistics use. */
 typedef struct vmafgpu__vif_gain {
     double limit;
-    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
+    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign bit */
     int32_t shift; /* the largest shift for which 2^shift is below the limit; 31 if the limit is 1 */
     uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
@@ -8378,8 +8387,8 @@ typedef struct vmafgpu__vif_launch {
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL if
-                              samples need no check */
+    uint32_t *illegal;     /* [pairs]; at bit depths above 8, scale 0 sets bit 0 or bit 1 if a sample of the reference
+                              or of the distorted frame is illegal; NULL if samples need no check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
     int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
@@ -8397,9 +8406,9 @@ typedef struct vmafgpu__vif_launch {
 
 /* ---- on the CPU ---- */
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
- * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps. Only the host
- * computes it; other devices receive a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf, which rounds log2(m) to
+ * float first. The result equals floor(2048 * log2(m) + 1/2 + 2^-10). For each value, the code computes the first m
+ * that has a larger value. Only the host computes it; other devices receive a copy. */
 static VMAFGPU__UNUSED void vmafgpu__log_table(const vmafgpu__maths *maths, uint16_t *table) {
     int m = 32768;
     for (int level = 30720; level <= 32768; level++) {
@@ -8888,9 +8897,9 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * samples of the lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to
  * row. Squares are recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
- * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
- * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
- * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
+ * Along a row, a pair consists of two neighbouring samples. Even-numbered and odd-numbered pairs are stored separately,
+ * so that adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the
+ * vertical pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
  * The instructions multiply signed words, so 32768 is subtracted from 16-bit values before they are stored. Since the
  * taps add up to 2^16, this makes the sum of products too small by 2^31. Values of more than 16 bits are summed in
@@ -8969,8 +8978,8 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument, but prevents the compiler from knowing that the two are equal. Otherwise compilers would keep
- * the taps in registers that the sums need. */
+/* Returns its argument, but hides from the compiler that the two are equal. Otherwise compilers would keep the taps in
+ * registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
@@ -9407,8 +9416,9 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Computes rounded weighted sums of lines, for columns starting with x: of the means, and of `squares` pairs of lines.
- * A pair of lines contains high and low halves, which are combined as high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums along lines, for columns starting with x. One sum is that of the means; each of the
+ * other `squares` sums is that of a pair of lines. A pair of lines contains high and low halves, which are combined as
+ * high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -9744,7 +9754,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
     const int has_sums = !job->images_only;
-    /* Bytes between pairs of rows, which must not be a multiple of 4096, and bytes between images. */
+    /* The distance in bytes between pairs of rows, which must not be a multiple of 4096, and the distance between
+     * images. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
@@ -9841,7 +9852,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
             at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
-    /* All strips have about the same width, which is a multiple of the widest registers. */
+    /* All strips have about the same width, which is a multiple of 64 columns so that it fills the widest registers. */
     const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
@@ -9860,7 +9871,7 @@ static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vm
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per variant and scale, in this order ---- */
+/* ---- on a GPU: one launch per variant and scale; all scales of a variant before the next variant ---- */
 
 /* The matrix form exists for compute capability 8.0 and later. The 16 x 16 matrix form exists for CDNA from gfx90a on,
  * and for gfx12. The plain form exists for all devices. There are two versions of the statistics. One uses doubles
@@ -10025,8 +10036,8 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes one byte per logarithm: the difference between the logarithm and its approximation by the kernels. Uses
- * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
+/* Writes one byte per logarithm: the difference between the logarithm and the approximation that the kernels compute.
+ * Uses VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(const vmafgpu__maths *maths, unsigned char *bytes) {
     uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
     vmafgpu__log_table(maths, table);
@@ -10221,8 +10232,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>motion                                       change of blurred references
  * ================================================================================================
- * Follows integer_motion.c of libvmaf. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu
- * features with the chapter on vif, in addition to general helpers.
+ * Follows integer_motion.c of libvmaf. This chapter and the chapter on vif share vmafgpu__kernel_form and
+ * vmafgpu__put_matrix(), which >>gpu features defines.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -10535,8 +10546,8 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 
 /* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
  * products: the even 16-bit lanes hold the upper row, and the odd lanes hold the lower row. Three such pairs contain
- * the windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even
- * and an odd column.
+ * the windows of two rows. Along a row, a pair consists of two neighbouring samples, and three loads contain the
+ * windows of an even and an odd column.
  *
  * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
  * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
@@ -11038,7 +11049,7 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
                                                                 libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* In libvmaf the rounding constant overflows to -2^31. This must be reproduced. */
+        /* In libvmaf the rounding constant overflows to -2^31, which this code must reproduce. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -11124,7 +11135,8 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 /* Widths of tiles, in columns of the band. A warp processes the columns of its tile in order. A tile has as many rows
  * of the band as the warp has lanes; two of these rows serve only as neighbours. Wider tiles repeat less work at their
  * sides. Narrower tiles are more numerous and need less shared memory. With 64 lanes, each column of a tile takes twice
- * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels keep more sums. */
+ * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels round and clear their
+ * 64-bit sums before they can overflow. */
 enum {
     VMAFGPU__ADM_THREADS = 128,     /* threads per block; each warp has its own tile */
     VMAFGPU__ADM_ROW_THREADS = 256, /* threads per block of the row kernel */
@@ -11439,7 +11451,7 @@ typedef struct vmafgpu__adm_task {
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;   /* number of pictures compared with the reference */
-    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if 0, all rows share the same sums */
+    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if it is 0, all rows share the same sums */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED]; /* [0] is the reference */
     void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
@@ -11918,8 +11930,8 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *     which are kept for three rows.
  *   - Once the row below is computed, the masked cubes are added.
  * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
- * ORDER. This is the order of lanes that pack produces from two registers in order. Unpack restores the original order,
- * so lanes need not be permuted.
+ * ORDER, which is the order of lanes that a pack instruction produces from two consecutive registers. Unpack
+ * instructions restore the original order, so lanes need not be permuted.
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
  *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
@@ -11928,9 +11940,10 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
- *               for all pairs o, t), and the gain, an integer, multiplies |o|. Weighted values c of magnitudes m with
- *               factor F: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with rounding. For d,
- *               (F m + 2^16) >> 17 is the upper half of m F, halved with rounding. Shares of the threshold:
+ *               for all pairs o, t), and with the gain, an integer, it is min(gain |o|, |t|). The weighted value c of a
+ *               magnitude m with factor F is (F m + 2^14) >> 15, which is the upper half of the product of 4 m and F,
+ *               halved with rounding. For d, it is (F m + 2^16) >> 17, which is the upper half of the product of m and
+ *               F, halved with rounding. Shares of the threshold:
  *               side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768. mid = 2 c + ((546 c + 2048) >> 12).
  *               Columns with larger coefficients are recomputed with the definition.
  *   scale 1..   With u = |o| and v = |t|: up to u = 16384, the restored value is min(u, v). For larger u, the divisors

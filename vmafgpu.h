@@ -6448,8 +6448,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* Finds a variant in a list of *count variants and stores its index. A new variant is appended. `what` is the message
- * if there are too many variants. */
+/* Finds a variant in a list of *count variants and stores its index. If the variant is new, appends it. `what` is the
+ * message if there are too many variants. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -6511,7 +6511,7 @@ typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan *plan;
-    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image */
+    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image that was loaded */
     int lanes, multiprocessors;
     int shared_limit;                         /* maximum shared memory of a block, in bytes */
     int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* maximum number of threads per block of each compiled VIF kernel; 0
@@ -6554,7 +6554,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
     work->launch(work, work->functions[function], shape, argument);
 }
 
-/* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
+/* GPU functions of a standalone feature. They are called for each extractor of the feature in turn. */
 typedef struct vmafgpu__gpu_measured {
     int words; /* number of 64-bit results per pair; the results are sums, as integers or doubles, and initially zero */
     /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
@@ -7477,7 +7477,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Makes a thread process pieces until all pieces of the frame are claimed. */
+/* Processes pieces on the calling thread until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -7590,7 +7590,7 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
  * units. (It must not be below the exact value, because values that end in one half would then be rounded down.) The
  * exact value is a multiple of 1 / (2 W M D), so the sample is correct if 2^shift is more than 2 W M D (3 W M + 1).
- * This condition holds for all codes of 8 and 10 bits. */
+ * This condition holds for all components of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -8339,10 +8339,11 @@ enum {
     VMAFGPU__VIF_INPUT_MARGIN = 8,
     VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory for rounding constants, after the matrices */
-    /* Plain form: four planes of the tile, and half a plane for the next scale. */
+    /* Plain form, in bytes: four planes of the tile, and half a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: bytes per block, plus bytes per warp for samples of one byte and of two bytes. */
+    /* Matrix form, in bytes: shared memory per block, and additional memory per warp for one-byte and for two-byte
+     * samples. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
@@ -8368,7 +8369,7 @@ typedef enum vmafgpu__vif_16 {
         (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices that compute the next scale */
 } vmafgpu__vif_16;
 
-/* A gain limit, in the form that the statistics use. */
+/* A gain limit, converted to the numbers that kernels need. */
 typedef struct vmafgpu__vif_gain {
     double limit;
     int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign bit */
@@ -8480,7 +8481,7 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; limited so that the state of a strip stays in the L2
+    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; few enough for the state of a strip to stay in the L2
                                        cache... */
     VMAFGPU__VIF_WIDE_THREADS = 16, /* ...if there are up to this many threads; with more threads, strips are
                                        narrower */
@@ -8905,8 +8906,8 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * taps add up to 2^16, this makes the sum of products too small by 2^31. Values of more than 16 bits are summed in
  * halves:
  * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
- * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
- * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
+ * Each of the two sums fits in 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the
+ * sums are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
 /* The taps of a scale as pairs, in two versions: for windows that start on an even row or column, and for windows that
  * start on an odd row or column. If the taps are used in a larger window, `first` is the number of pairs in that window
@@ -8919,8 +8920,8 @@ typedef struct vmafgpu__vif_taps_of {
 enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
 /* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window that
- * extends by `reach` on either side. SLOTS is the number of pairs in the window of four rows or columns. Along rows,
- * the reach is raised to 2 if it is less, so that windows start with a whole pair. */
+ * extends `reach` samples to either side of its centre. SLOTS is the number of pairs in the window of four rows or
+ * columns. Along rows, the reach is raised to 2 if it is less, so that windows start with a whole pair. */
 #define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
@@ -8942,8 +8943,8 @@ typedef struct vmafgpu__vif_strip {
      * products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
-    /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
-     * columns 1, 5, ..., and so on. */
+    /* In these lines, columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come
+     * first, then columns 1, 5, ..., and so on. */
     uint32_t *mean[4];    /* weighted mean of the reference, for each row */
     int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
@@ -8956,8 +8957,8 @@ typedef struct vmafgpu__vif_strip {
 typedef struct vmafgpu__vif_totals {
     /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE `registers` times, once per register
-                                  of samples; equal for all distorted images, like `logs` */
+    vmafgpu__v denominator[2]; /* each lane contains the constant VIF_LOG_BIAS + VIF_LOG_NOISE once per register of
+                                  samples (`registers` times); like `logs`, equal for all distorted images */
     vmafgpu__v noise[2];       /* [0] accumulates whole 64-bit lanes, each holding two 32-bit values; [1] accumulates
                                   only the upper value of each lane */
     unsigned logs, registers;
@@ -9054,8 +9055,8 @@ VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
 
 /* ---- pairs of rows ---- */
 
-/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside too, returns the address of row
- * 0; its content is then not used. */
+/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside the image too, returns the
+ * address of row 0; its content is then not used. */
 VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
                                                 int wide, int y) {
     const int at = vmafgpu__reflect(y, s->job->h);
@@ -9416,9 +9417,9 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Computes rounded weighted sums along lines, for columns starting with x. One sum is that of the means; each of the
- * other `squares` sums is that of a pair of lines. A pair of lines contains high and low halves, which are combined as
- * high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums along lines, for columns starting with x: first along the line of means, then along
+ * `squares` pairs of lines. A pair of lines contains high and low halves, which are combined as high + ((low + 32768)
+ * >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -9457,8 +9458,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
  * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is computed with a short
  * polynomial. The value of the polynomial is rounded to an integer by adding it to a number of at least 1.5 * 2^23. The
  * results have been compared with those of the table for all 32768 significands and are equal. The upper bits of the
- * float contain the exponent and the index of the part. They contribute LOG_PART per part, which is added when the sums
- * are finished. */
+ * float contain the exponent and the index of the part. Their contribution to the logarithm, LOG_PART per part, is
+ * added when the sums are finished. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
@@ -9623,7 +9624,7 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* Converts the totals of `samples` samples into sums, and then clears the totals. denominator and flat_count are set
+/* Converts the totals of `samples` samples into sums, and then clears the totals. Sets `denominator` and `flat_count`
  * only if `reference` is set. */
 static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
@@ -9774,7 +9775,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
         /* For all four rows, the vertical pass and the borders are computed first. Otherwise wide loads that overlap
-         * the narrow stores of the borders would stall, because store forwarding is impossible. */
+         * the narrow stores of the borders would stall, because such stores cannot be forwarded to them. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -9871,7 +9872,7 @@ static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vm
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per variant and scale; all scales of a variant before the next variant ---- */
+/* ---- on a GPU: one launch per variant and scale, variant by variant ---- */
 
 /* The matrix form exists for compute capability 8.0 and later. The 16 x 16 matrix form exists for CDNA from gfx90a on,
  * and for gfx12. The plain form exists for all devices. There are two versions of the statistics. One uses doubles
@@ -9883,7 +9884,7 @@ typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_STATISTICS
 } vmafgpu__vif_statistic;
 
-/* Kinds of input: scale 0 with 8 bits, 9 to 12 bits, and 13 to 16 bits; then scales 1, 2 and 3. */
+/* Kinds of input: scale 0 at bit depths of 8, of 9 to 12, and of 13 to 16; then scales 1, 2 and 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
@@ -9904,8 +9905,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
-/* Returns the block of a kernel. `limit` is the maximum shared memory of a block on this device. `threads` is the
- * maximum number of threads per block of this kernel, or 0 if unknown. */
+/* Returns the number of threads and the shared memory of a block of a kernel. `limit` is the maximum shared memory of a
+ * block on this device. `threads` is the maximum number of threads per block of this kernel, or 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
@@ -9984,9 +9985,9 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
 
 /* ---- matrices of the 16 x 16 matrix form ----
  *
- * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold RESULTS values of k, starting
- * with RESULTS * g, and then RESULTS values starting with 16 + RESULTS * g. With 64 lanes, the digits of taps are
- * signed. If a tap does not fit two digits, the excess is in the rest matrix. */
+ * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold the elements for RESULTS
+ * successive values of k, from RESULTS * g on, and then for RESULTS values from 16 + RESULTS * g on. With 64 lanes, the
+ * digits of taps are signed. If a tap does not fit in two digits, the excess is in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -9998,8 +9999,8 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES &&
                (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs: DOWN fills rows 0..7 for the reference, rows 8..15 for the distorted image; ACROSS has both digits
-         * in one lane */
+        /* There are 8 outputs. DOWN computes them in rows 0..7 for the reference, and in rows 8..15 for the distorted
+         * image. ACROSS has both digits of an output in one lane. */
         const int output =
             which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
@@ -10254,8 +10255,8 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit 32 bits, so
- * it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
+/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit in 32 bits,
+ * so it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
  * pass and 16 in the horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
@@ -10273,8 +10274,8 @@ enum {
     VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
     VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames and their surroundings, then
-     * one word per warp. */
+    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames with their margins, then one
+     * word per warp. */
     VMAFGPU__MOTION_PLAIN_SHARED =
         (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
     VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
@@ -10363,7 +10364,7 @@ static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__
 }
 
 /* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
- * motion3 of the previous position before the moving average was applied. */
+ * the value that motion3 of the previous position had before the moving average was applied. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -10549,9 +10550,9 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
  * the windows of two rows. Along a row, a pair consists of two neighbouring samples, and three loads contain the
  * windows of an even and an odd column.
  *
- * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
- * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
- * (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit 32 bits. */
+ * Results of the vertical pass may have up to 17 bits. If a result does not fit in 16 bits, both rows are recomputed,
+ * and each result 2 a + b is stored as two numbers, `a` and the last bit `b`. This is exact: (sum(t (2 a + b)) + 2^15)
+ * >> 16 equals (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit in 32 bits. */
 
 typedef struct vmafgpu__motion_pairs_of {
     vmafgpu__v of[2][3]; /* taps for the pairs of a window: [0] for the even row or column, [1] for the odd one */
@@ -10593,8 +10594,8 @@ VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int
 }
 
 /* Computes the vertical pass of two rows. The third pair is computed from `rows`, and the rows of the fourth pair are
- * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not
- * fit 16 bits. */
+ * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not fit
+ * in 16 bits. */
 VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                          int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -10751,7 +10752,7 @@ static int vmafgpu__motion_tap_or_0(int i) {
 }
 
 /* Return elements of the matrices for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8
- * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame.
+ * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the current frame.
  * Its digits are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
@@ -11029,9 +11030,9 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share in the masking threshold
- * of each of its eight neighbours, and the amount by which its share in its own threshold is larger. Shares are summed
- * modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity: its magnitude (`signal`); what it adds to the
+ * masking threshold of each of its eight neighbours (`side`); and what it adds to its own threshold in addition to
+ * `side` (`centre`). These shares are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -11084,12 +11085,13 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
+/* ---- bounds within which vector code and the fast form on GPUs compute the same results as the definitions above
+ * ---- */
 
-/* Whether all values fit their integer types even for the largest coefficients, given the gain limit of a variant and
- * its factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must be in the usual
- * range, as they are in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used,
- * they compute the same sums. */
+/* Whether the vector code and the fast form can be used for a variant with this gain limit and these factors ([0] for h
+ * and v, [1] for d). The gain limit must be an integer, and the factors must be in a range in which no value overflows
+ * its integer type, even for the largest coefficients. The factors of adm_csf_mode 0, 2 and 3 are in this range. All
+ * other variants use the general forms. If both forms can be used, they compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
      * values of the taps, mirrored borders included. */
@@ -11098,19 +11100,20 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
     if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
         return 0;
     if (scale) {
-        /* Weighted values stay below 2^30. Thresholds do too, because each is at most the mean of weighted values. So
-         * nothing wraps, the scaled square is positive, and the sum of twelve cubes fits 64 bits. */
+        /* Weighted values stay below 2^30. So do thresholds, because each is at most the mean of weighted values.
+         * Therefore nothing wraps, the scaled square is positive, and the sum of twelve cubes fits in 64 bits. */
         const double limit = 288230376151711744.0; /* 2^58: limit of the product before its right shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
-    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still
-     * fit 31 bits. */
+    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit in 31
+     * bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
     /* For d the threshold is shifted left by 12. The result must not wrap, so the threshold must be below 2^19. `side`
      * is 16/15 of a weighted value, and nine of these terms are summed per band; `centre` adds at most 16384 in each
      * band. With `share` as defined below, the sum |h| + |v| + share * |d| is at most 41764 if share is 0, and at most
-     * 44562 if share is one half. As a function of share, this maximum is convex. */
+     * 44562 if share is one half. As a function of share, this maximum is convex, so linear interpolation between the
+     * two is an upper bound. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
@@ -11119,7 +11122,7 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
 /* Returns the largest coefficient of scale 0 up to which the following shortcuts are exact:
  *   - The restored value is the smaller of the two magnitudes (exact up to 16383).
  *   - The share of the centre does not wrap (it wraps if a weighted value is 15360 or more).
- *   - No weighted value is exactly half way between integers, where rounding would depend on the sign. The smallest
+ *   - No weighted value is exactly halfway between two integers, where rounding would depend on the sign. The smallest
  *     coefficient with such a value is half the unit divided by the largest power of two that divides the factor. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
@@ -11183,11 +11186,11 @@ typedef struct vmafgpu__adm_addends {
 typedef struct vmafgpu__adm_fast {
     float gain; /* gain limit, which is an integer */
     uint32_t whole_gain;
-    uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
+    uint32_t gain_reach;     /* largest number whose product with the gain limit fits in 32 bits */
     float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
     uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
-    float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most
-                                this */
+    float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most this
+                                number */
     float upper;             /* scale 0: 2^23 + 2^15 */
     uint32_t mask[2];        /* bits that the right shift of a term drops, in both halves of the word */
     uint32_t half[2];        /* rounding constant of that shift */
@@ -11472,8 +11475,8 @@ typedef struct vmafgpu__adm_lines {
     uint32_t *column_sum;
 } vmafgpu__adm_lines;
 
-/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. They are
- * kept for three rows. */
+/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. Three rows
+ * are kept. */
 typedef struct vmafgpu__adm_row {
     uint32_t *side[2], *centre[2]; /* centre: the additional share of the centre; sums are modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
@@ -11483,8 +11486,8 @@ typedef struct vmafgpu__adm_row {
 typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2]; /* [frame][low, high filter][parts]; the parts are samples at scale 0, otherwise l and h
                                of 65536 h + l */
-    uint16_t *inside;       /* a mask: all bits of a word are set inside the region of the sums; in the order of
-                               packed chunks */
+    uint16_t *inside;       /* mask words in the order of packed chunks: inside the region of the sums, all bits are
+                               set */
     uint32_t *column_sum;
     uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
     void *narrow[4];                /* copies of input rows that are narrower than a chunk */
@@ -11934,9 +11937,11 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  * instructions restore the original order, so lanes need not be permuted.
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
- *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
- *               included. With taps c, sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, which is enough
- *               because the final result fits 32 bits.
+ *   filters     At scale 0 all sums fit in 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored
+ *   borders
+ *               included. With taps c, sums of c l fit in 32 bits. Sums of c h are computed modulo 2^32, which is
+ *               enough
+ *               because the final result fits in 32 bits.
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified

@@ -1856,7 +1856,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #pragma fp_contract(off)
 #endif
 
-/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. */
+/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. The warnings
+ * about both are disabled. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -1990,7 +1991,7 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the rounding constant for a right shift by `shift`: half of the value of the last bit that is kept; 0 if
+/* Returns the rounding constant for a right shift by `shift`: half the value of the lowest bit that is kept; 0 if
  * `shift` is 0. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
@@ -2204,8 +2205,8 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
  * ================================================================================================
  * Each kernel takes one of these structs by value. Pointers are device addresses. A pitch is the distance in bytes from
  * a row to the row below it, and may be negative. A launch covers the pairs of a batch, which share everything except
- * frames and sums. The size of shared memory is computed here, in bytes: the host requests that size, and each kernel
- * asserts that its own layout has the same size.
+ * frames and sums. This section also computes the sizes of shared memory, in bytes: the host requests such a size, and
+ * each kernel asserts that its own layout has the same size.
  */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
@@ -2261,7 +2262,7 @@ enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREAD
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL to check the samples only */
+    void *target; /* NULL if the samples are only checked */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
     int32_t shift;        /* right shift for samples that are in the high bits */
@@ -2344,8 +2345,8 @@ typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* x index of the block for the first rows of the plane; a block is one warp, and each lane sums one
-                      row */
+    int32_t first; /* x index of the block that sums the first rows of the plane; a block is one warp, and each lane
+                      sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2397,8 +2398,8 @@ typedef struct vmafgpu__sequence_launch {
  * >>sums                                         results of a frame pair
  * ================================================================================================
  * A variant is a combination of option values that affects the sums; weighting and clipping of the results create no
- * variants. The feature chapters define the members. Standalone features are not listed here: each produces
- * vmafgpu__value results, see >>features.
+ * variants. The feature chapters define the types of the members. Standalone features are not listed here: each
+ * produces vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
     int64_t motion[2]; /* compared with the previous reference, and with the one before that */
@@ -2457,7 +2458,7 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int 
  * a word that is nonzero if a sample exceeds the bit depth. The changes of the smooth predictions (see below) follow
  * the last record of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of flat_noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2473,7 +2474,7 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
 
 /* The smooth prediction. It is computed from the sums like a score, but without rounding to float, and is used to
  * compare edits. The code uses only +, -, * and /, and no library functions, so the result is the same on every
- * backend. Device code defines how memory is accessed. */
+ * backend. Device code defines its own macros for memory accesses. */
 #ifndef VMAFGPU__FETCH
 #define VMAFGPU__FETCH(p)    (*(p))
 #define VMAFGPU__STORE(p, v) (*(p) = (v))
@@ -3602,7 +3603,8 @@ enum {
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
-    VMAFGPU__FIRST_CHUNK_ROWS = 64, /* rows of scores are stored in chunks, each twice as long as the one before */
+    VMAFGPU__FIRST_CHUNK_ROWS = 64, /* rows in the first chunk of scores; each later chunk is twice as long as the one
+                                       before it */
     VMAFGPU__MAX_CHUNKS = 32
 };
 
@@ -3674,8 +3676,8 @@ typedef struct vmafgpu__job {
     int detached;                   /* 1 if the history must be neither used nor changed */
     int64_t position;               /* position of the frame in the clip, seeds included */
     int history;                    /* number of frames before this one that the backend has processed, 0..2 */
-    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
-                                       form, with bytes at 8 bits, otherwise words with samples in the low bits */
+    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed form:
+                                       bytes at a bit depth of 8, otherwise words with samples in the low bits */
     int peer;                       /* bit mask of the frames that are in memory of another GPU: bit 0 reference, bit 1
                                        distorted, bit 2 previous */
     int is_trusted;                 /* 1 if the reference was checked already, whatever its form */
@@ -4259,7 +4261,7 @@ VMAFGPU__COLD_END
  * layouts: bytes if the bit depth is 8, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64, /* number of columns in an inner loop; lines are padded to a multiple of this */
+    VMAFGPU__CHUNK = 64, /* number of columns that an inner loop processes; lines are padded to a multiple of this */
     VMAFGPU__MARGIN = 64 /* columns before and after a line, for border samples */
 };
 
@@ -4531,7 +4533,7 @@ VMAFGPU__COLD
  * before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit of the text; counts then fit in an int, sizes in a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* maximum text size; counts then fit in an int, sizes in a size_t */
 
 typedef struct vmafgpu__json {
     const char *name; /* name of the model, for messages */
@@ -5833,7 +5835,7 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
 }
 
 /* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), a value computed from the luma feature
- * adm3 replaces it. As in libvmaf, both values are recovered from the normalised inputs. */
+ * adm3 replaces it. As in libvmaf, the values of both features are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -7625,8 +7627,8 @@ typedef struct vmafgpu__pixel_form {
 } vmafgpu__pixel_form;
 
 /* The filter of chroma samples in one direction. It has weights for three columns or rows of pixels: the one before the
- * first column or row of the sample, the first one, and the one after it. `step` is the distance from one sample to the
- * next, in pixels. */
+ * first column or row of the sample, the first one, and the one after the first. `step` is the distance from one sample
+ * to the next, in pixels. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -7794,7 +7796,7 @@ typedef struct vmafgpu__pixels_functions {
     /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
     /* Computes a row of w samples of both chroma planes. `rows` contains three rows of pixels: the one before the first
-     * row of the sample, the first row, and the one after it. */
+     * row of the sample, the first row, and the one after the first. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
@@ -7837,7 +7839,7 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
     vmafgpu_frame to; /* in the format of the config, except for luma if... */
-    int is_packed;    /* ...is_packed is set: bytes at 8 bits, otherwise words with samples in the low bits */
+    int is_packed;    /* ...is_packed is set: bytes at a bit depth of 8, otherwise words with samples in the low bits */
     int with_chroma;
 } vmafgpu__conversion;
 
@@ -7845,7 +7847,8 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of an output plane. Stores the distance between samples in *step. */
+/* Returns the address of row y of an output plane. Stores the distance between neighbouring samples, in bytes, in
+ * *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -11085,8 +11088,7 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- bounds within which vector code and the fast form on GPUs compute the same results as the definitions above
- * ---- */
+/* ---- bounds within which vector code and the fast form on GPUs give the same results as the definitions ---- */
 
 /* Whether the vector code and the fast form can be used for a variant with this gain limit and these factors ([0] for h
  * and v, [1] for d). The gain limit must be an integer, and the factors must be in a range in which no value overflows
@@ -11938,10 +11940,8 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
  *   filters     At scale 0 all sums fit in 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored
- *   borders
- *               included. With taps c, sums of c l fit in 32 bits. Sums of c h are computed modulo 2^32, which is
- *               enough
- *               because the final result fits in 32 bits.
+ *               borders included. With taps c, sums of c l fit in 32 bits. Sums of c h are computed modulo 2^32, which
+ *               is enough because the final result fits in 32 bits.
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified

@@ -3597,9 +3597,9 @@ enum {
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
     VMAFGPU__MAX_QUEUE = 8,      /* maximum number of batches in flight on a GPU */
     VMAFGPU__MAX_UNITS = 16,     /* maximum number of GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
-                                                                                         in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* more than the maximum number of
+                                                                                         pairs in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* more than the maximum number of pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
@@ -6026,10 +6026,10 @@ typedef struct vmafgpu__option {
 typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
-    int debug;              /* the column exists only with the option debug or an equivalent option */
+    int debug;              /* 1 if the column exists only with the option debug or an equivalent option */
     int turn;               /* time at which libvmaf first writes the column, which determines its position in
                                reports: 0 with the first frame, 1 with the second frame, 2 at the end */
-    int bare;               /* options are never added to the name of the column */
+    int bare;               /* 1 if options are never added to the name of the column */
 } vmafgpu__column;
 
 /* A feature lists its options once, as X(id, option). Options are in alphabetical order, which is also their order in
@@ -6167,8 +6167,8 @@ struct vmafgpu__feature {
     const vmafgpu__cpu_feature *cpu;
     const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports the feature */
     const vmafgpu__measure *measure;        /* NULL unless the feature is standalone */
-    /* Whether a column exists. If NULL, columns with `debug` exist only with the debug option; all others always
-     * exist. */
+    /* Whether a column exists. If this function is NULL, columns with `debug` exist only with the debug option, and all
+     * others always exist. */
     int (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
@@ -6177,8 +6177,8 @@ struct vmafgpu__feature {
 
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
-/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails, or treats each byte
- * as a sample. */
+/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails or treats each byte as a
+ * sample. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
@@ -6200,8 +6200,8 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six digits, and "-0"
- * is refused. */
+/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six significant digits, and
+ * "-0" is refused. */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
@@ -6216,7 +6216,7 @@ typedef struct vmafgpu__setting {
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Returns how many characters of begin..end are shown in a message. */
+/* Returns the number of characters of begin..end to show in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
@@ -6521,9 +6521,9 @@ typedef struct vmafgpu__launch_context {
     int uses_integers;                        /* 1 if the VIF statistics use integers */
     unsigned char *kept_rows;                 /* receives the ADM row sums that edits need, per variant; NULL if not
                                                  needed */
-    uint32_t uncertain, still_uncertain;      /* for tests and the self-test, one bit per SSIM sum: sums to treat as
-                                                 uncertain, and sums to treat as still uncertain after the first
-                                                 check */
+    uint32_t uncertain, still_uncertain;      /* bit masks of SSIM sums, set only by tests and the self-test: sums to
+                                                 treat as uncertain, and sums to treat as still uncertain after the
+                                                 first check */
 } vmafgpu__launch_context;
 
 /* The input for the launches of one feature in a batch, and the function that queues these launches on the stream. */
@@ -6558,7 +6558,7 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
 
 /* GPU functions of a standalone feature. They are called for each extractor of the feature in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* number of 64-bit results per pair; the results are sums, as integers or doubles, and initially zero */
+    int words; /* number of 64-bit results per pair; they are sums (integers or doubles) that start at zero */
     /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
      * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
@@ -6567,8 +6567,8 @@ typedef struct vmafgpu__gpu_measured {
                                                                            NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to the values that the
-     * kernels expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
+    /* Called when a pair is finished. If the pair must be recomputed, sets `words` to the values that the kernels
+     * expect and returns 1. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
     const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
@@ -7325,7 +7325,7 @@ enum {
     VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
     VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows of a piece, or half of the rows per thread if that is less;
                                       smaller pieces would reread too many rows of their neighbours */
-    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
+    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row anyway */
     VMAFGPU__MAX_CHAINS = 16
 };
 
@@ -9421,8 +9421,8 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 #undef VMAFGPU__VIF_PLACE_OF
 
 /* Computes rounded weighted sums along lines, for columns starting with x: first along the line of means, then along
- * `squares` pairs of lines. A pair of lines contains high and low halves, which are combined as high + ((low + 32768)
- * >> 16). */
+ * `squares` pairs of lines. A pair of lines contains high and low halves. They are combined as high + ((low + 32768) >>
+ * 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -9908,8 +9908,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
-/* Returns the number of threads and the shared memory of a block of a kernel. `limit` is the maximum shared memory of a
- * block on this device. `threads` is the maximum number of threads per block of this kernel, or 0 if unknown. */
+/* Returns the block of a kernel: its threads and its shared memory. `limit` is the maximum shared memory of a block on
+ * this device. `threads` is the maximum number of threads per block of this kernel, or 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
@@ -11033,9 +11033,9 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* The result of weighting a coefficient by the contrast sensitivity: its magnitude (`signal`); what it adds to the
- * masking threshold of each of its eight neighbours (`side`); and what it adds to its own threshold in addition to
- * `side` (`centre`). These shares are summed modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity. `signal` is its magnitude, and `side` is its share
+ * in the masking threshold of each of its eight neighbours. Its share in its own threshold is `side` + `centre`. Shares
+ * are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -11480,7 +11480,7 @@ typedef struct vmafgpu__adm_lines {
 /* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. Three rows
  * are kept. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2]; /* centre: the additional share of the centre; sums are modulo 2^32 */
+    uint32_t *side[2], *centre[2]; /* as in vmafgpu__adm_weighted; sums are modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 

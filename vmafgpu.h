@@ -1757,7 +1757,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Declarations from windows.h that the code needs. They are repeated here because the program may not include
+/* Declarations from windows.h that the code needs. They are repeated here because the program need not include
  * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header declares some of
  * them without dllimport. */
 #ifdef __clang__
@@ -2205,9 +2205,8 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
  * ================================================================================================
  * Each kernel takes one of these structs by value. Pointers are device addresses. A pitch is the distance in bytes from
  * a row to the row below it, and may be negative. A launch covers the pairs of a batch, which share everything except
- * frames and sums. This section also computes the sizes of shared memory, in bytes: the host requests such a size, and
- * each kernel asserts that its own layout has the same size.
- */
+ * frames and sums. This section also computes how many bytes of shared memory each kernel needs: the host requests that
+ * number, and the kernel asserts that its own layout has the same size. */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
@@ -2290,8 +2289,8 @@ typedef struct vmafgpu__pixels_item {
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Number of entries of a transfer table. It is indexed by the bits of a half float; the last entry is that of infinity.
- * Negative values and NaN use entry 0. */
+/* Number of entries of a transfer table, which is indexed by the bits of a half float; the last entry is that of
+ * infinity. Negative values and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
 /* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Blocks with a z index below
@@ -2364,7 +2363,7 @@ typedef struct vmafgpu__chains_launch {
     uint64_t scratch_size;
     double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride, count;
-    uint32_t pairs; /* bit mask of the pairs that have such planes */
+    uint32_t pairs; /* bit mask of the pairs that have planes to sum */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
@@ -2381,7 +2380,7 @@ typedef struct vmafgpu__sequence_launch {
     uint64_t scratch_size;
     double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride;
-    uint32_t pairs; /* bit mask of the pairs that have such planes */
+    uint32_t pairs; /* bit mask of the pairs that have planes to sum */
     int32_t before; /* number of groups that the sum already includes; 0 to start from 0 */
     struct {
         uint64_t terms;
@@ -8090,8 +8089,8 @@ typedef struct vmafgpu__chroma_words {
     uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
 } vmafgpu__chroma_words;
 
-/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored starting at index 1, and
- * the sum for the pixel before column x is stored at index 0. */
+/* Computes the sums over the rows for `count` pixels, starting with column x. The results start at index 1; index 0
+ * holds the sum for the pixel before column x. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -9421,8 +9420,8 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 #undef VMAFGPU__VIF_PLACE_OF
 
 /* Computes rounded weighted sums along lines, for columns starting with x: first along the line of means, then along
- * `squares` pairs of lines. A pair of lines contains high and low halves. They are combined as high + ((low + 32768) >>
- * 16). */
+ * `squares` pairs of lines. A pair of lines contains high and low halves. They are combined as
+ * high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -10554,8 +10553,9 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
  * windows of an even and an odd column.
  *
  * Results of the vertical pass may have up to 17 bits. If a result does not fit in 16 bits, both rows are recomputed,
- * and each result 2 a + b is stored as two numbers, `a` and the last bit `b`. This is exact: (sum(t (2 a + b)) + 2^15)
- * >> 16 equals (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit in 32 bits. */
+ * and each result 2 a + b is stored as two numbers, `a` and the last bit `b`. This is exact:
+ * (sum(t (2 a + b)) + 2^15) >> 16 equals (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit in 32
+ * bits. */
 
 typedef struct vmafgpu__motion_pairs_of {
     vmafgpu__v of[2][3]; /* taps for the pairs of a window: [0] for the even row or column, [1] for the odd one */
@@ -10756,7 +10756,7 @@ static int vmafgpu__motion_tap_or_0(int i) {
 
 /* Return elements of the matrices for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8
  * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the current frame.
- * Its digits are signed. */
+ * The digits of this matrix are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -11034,8 +11034,8 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
 }
 
 /* The result of weighting a coefficient by the contrast sensitivity. `signal` is its magnitude, and `side` is its share
- * in the masking threshold of each of its eight neighbours. Its share in its own threshold is `side` + `centre`. Shares
- * are summed modulo 2^32. */
+ * in the masking threshold of each of its eight neighbours. The share of the coefficient in its own threshold is `side`
+ * + `centre`. Shares are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -11107,8 +11107,8 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
         const double limit = 288230376151711744.0; /* 2^58: limit of the product before its right shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
-    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still fit in 31
-     * bits. */
+    /* At scale 0 the signals are the products. Their scaled squares, which are below (2^30)^2 >> 29 for h and v, and
+     * below (2^30.5)^2 >> 30 for d, still fit in 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
     /* For d the threshold is shifted left by 12. The result must not wrap, so the threshold must be below 2^19. `side`

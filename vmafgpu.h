@@ -8080,7 +8080,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 /* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
 /* Layout of the sums over the rows: one sum per pixel, in the form described above. The first entry belongs to the
- * pixel before the first sample. After it, there are two pixels per chroma sample. */
+ * pixel before the first sample. The other entries belong to the pixels from there on, two per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -8383,8 +8383,8 @@ typedef struct vmafgpu__vif_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* offsets in the scratch memory of the images of this scale: reference, distorted; not
-                               used at scale 0 */
+    uint64_t input[2];      /* offsets of the images of this scale in the scratch memory: reference, distorted; not used
+                               at scale 0 */
     uint64_t output[2];     /* offsets of the images of the next scale; not used at scale 3 */
     int32_t input_pitch, output_pitch;
     int32_t width, height; /* of the images of this scale */
@@ -8411,7 +8411,7 @@ typedef struct vmafgpu__vif_launch {
 
 /* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf, which rounds log2(m) to
  * float first. The result equals floor(2048 * log2(m) + 1/2 + 2^-10). For each value, the code computes the first m
- * that has a larger value. Only the host computes it; other devices receive a copy. */
+ * that has a larger value. Only the host computes the table; other devices receive a copy. */
 static VMAFGPU__UNUSED void vmafgpu__log_table(const vmafgpu__maths *maths, uint16_t *table) {
     int m = 32768;
     for (int level = 30720; level <= 32768; level++) {
@@ -9573,7 +9573,7 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
 
 /* Adds a register of samples to the totals, except for its numerator terms. Divisions have a long latency, so these
  * terms remain pending, and the terms of the previous register are added instead. The memory at s2 must stay unchanged
- * until the pending terms are added. If `reference` is set, sums that depend on the reference only are added too. */
+ * until the pending terms are added. If `reference` is set, also adds to the sums that depend on the reference only. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
                                       const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2,
                                       int32_t *s12, vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
@@ -11204,7 +11204,7 @@ typedef struct vmafgpu__adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* offsets in the scratch memory of the low-pass bands of the previous scale: reference,
+    uint64_t input[2];      /* offsets of the low-pass bands of the previous scale in the scratch memory: reference,
                                distorted */
     uint64_t output[2];     /* offsets of the low-pass bands of this scale */
     uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
@@ -11290,7 +11290,7 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
 }
 
 /* Returns the largest adm_csf_scale that adm_csf_mode 1 supports, or the largest adm_csf_diag_scale if `diagonal` is
- * set, rounded down to two digits. In other modes no sensitivity exceeds the limit. */
+ * set, rounded down to two significant digits. In other modes no sensitivity exceeds the limit. */
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {

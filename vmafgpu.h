@@ -8368,7 +8368,7 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_MATRICES,
     VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices that compute the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices for the next scale */
 } vmafgpu__vif_16;
 
 /* A gain limit, converted to the numbers that kernels need. */

@@ -1776,7 +1776,7 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #endif
 #if !defined(VMAFGPU_NO_THREADS) && defined(_WIN32)
 #include <process.h>
-/* Declarations from windows.h that the code needs. They are repeated here because the program may not include
+/* Declarations from windows.h that the code needs. They are repeated here because the program need not include
  * windows.h, and because windows.h hides some of them when it targets old systems. The MinGW header declares some of
  * them without dllimport. */
 #ifdef __clang__
@@ -1819,7 +1819,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__HAS_X86
 #include <cpuid.h>
 #include <immintrin.h>
-/* For this target, older versions of clang declare only the intrinsics of enabled instruction sets. */
+/* When targeting MSVC, older versions of clang declare only the intrinsics of the enabled instruction sets. */
 #if defined(_MSC_VER) && !defined(__AVX512VNNIINTRIN_H)
 #undef VMAFGPU__HAS_X86
 #endif
@@ -1832,7 +1832,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #if !defined(__CUDACC__) && (defined(__SSE__) || defined(_M_X64) || (defined(_M_IX86_FP) && _M_IX86_FP >= 1))
 #define VMAFGPU__HAS_RCPSS
 #include <xmmintrin.h>
-#ifdef __clang__ /* clang intrinsics can only be called from functions that enable all features of the command line */
+#ifdef __clang__ /* callers of clang intrinsics must enable every feature that the command line enables */
 #define VMAFGPU__RCPPS(x)     __builtin_ia32_rcpps(x)
 #define VMAFGPU__RCPPS_256(x) __builtin_ia32_rcpps256(x)
 #if __has_builtin(__builtin_elementwise_sqrt) /* in clang 22, the only builtin for vector square roots */
@@ -1875,8 +1875,8 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #pragma fp_contract(off)
 #endif
 
-/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly. clang warns
- * about loops that are already unrolled. */
+/* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly, and clang
+ * finds loops that are already unrolled. The warnings about all of these are disabled. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -2013,7 +2013,7 @@ VMAFGPU__FN uint64_t vmafgpu__round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the rounding constant for a right shift by `shift`: half of the value of the last bit that is kept; 0 if
+/* Returns the rounding constant for a right shift by `shift`: half the value of the lowest bit that is kept; 0 if
  * `shift` is 0. */
 VMAFGPU__FN int64_t vmafgpu__half(int shift) {
     return shift > 0 ? (int64_t)1 << (shift - 1) : 0;
@@ -2049,13 +2049,13 @@ VMAFGPU__FN int vmafgpu__adm_size(int frame_size, int scale) {
     return n;
 }
 
-/* ---- log2 of a double, equal on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
+/* ---- log2 of a double, identical on every backend: uses unfused +, - and *; the error is at most 0.51 ulp ---- */
 
 enum { VMAFGPU__LOG2_ENTRIES = 64 };
 
-/* One row per interval of the significand. Significands above 1.37 are halved. A row contains a factor that scales the
- * interval to near 1 and has few significant bits, and the negated logarithm of this factor as a sum of two parts. The
- * first part is a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
+/* One row per interval of the significand. Significands above 1.37 are halved. Each row contains a factor with few
+ * significant bits, which scales the interval to near 1, and the negated logarithm of this factor as a sum of two
+ * parts. The first part is a multiple of 2^-40. The interval around 1 has factor 1 and logarithm 0. */
 /* clang-format off */
 VMAFGPU__TABLE double vmafgpu__log2_table[VMAFGPU__LOG2_ENTRIES][3] = {
     { 1.455078125, -0.5410966153494883, -3.564482218e-14 }, { 1.4375, -0.5235619560571649, 1.520621697e-13 },
@@ -2129,7 +2129,7 @@ VMAFGPU__FN float vmafgpu__float_of_bits(uint32_t bits) {
 /* Returns the logarithm to base 2: NaN for negative v, -infinity for 0. `table` is vmafgpu__log2_table or a copy of it.
  *
  * v = 2^exponent * m, and m * factor = 1 + r with |r| < 0.0086. In the leading products, both operands have at most 26
- * bits, so that these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
+ * bits, so these products are exact; the rounding errors of the two leading sums are computed exactly too. Special
  * values are selected at the end, so that the computations of several logarithms can overlap. */
 VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
     const uint64_t start = 0x3fe5e00000000000u, cut = ~(uint64_t)0 << 27, infinity = 0x7ff0000000000000u;
@@ -2166,10 +2166,10 @@ VMAFGPU__FN double vmafgpu__log2(double v, const double (*table)[3]) {
                                      : v;
 }
 
-/* ---- powf for non-negative numbers, equal to powf of glibc 2.28 and later, and of Arm's optimized-routines ---- */
+/* ---- powf for non-negative numbers, bit-identical to glibc 2.28 and later, and to Arm's optimized-routines ---- */
 
-/* One row per sixteenth of the range of significands, which starts at 0.69921875. A row contains a factor that scales
- * these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
+/* One row per sixteenth of the range of significands, which starts at 0.69921875. Each row contains a factor that
+ * scales these significands to near 1, and the negated logarithm of the factor to base 2 (powf_log2_data, Copyright (c)
  * 2017-2018, Arm Limited, MIT). */
 VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 1.398907162146528, -0.48430022186289673 },  { 1.3403141896637998, -0.42257122959194704 },
@@ -2182,8 +2182,8 @@ VMAFGPU__TABLE double vmafgpu__powf_logs[16][2] = {
     { 0.7664671008843108, 0.38370422656453185 },  { 0.731428603316328, 0.451211048935815 },
 };
 
-/* Entry j contains the bits of 2^(j/32), minus j/32 of an exponent step, which is 2^52 (exp2f_data, same copyright and
- * licence as powf_log2_data). */
+/* Entry j contains the bits of 2^(j/32) minus j * 2^47, which is j/32 of one step of the exponent (exp2f_data, same
+ * copyright and licence as powf_log2_data). */
 VMAFGPU__TABLE uint64_t vmafgpu__powf_roots[32] = {
     0x3ff0000000000000u, 0x3fefd9b0d3158574u, 0x3fefb5586cf9890fu, 0x3fef9301d0125b51u, 0x3fef72b83c7d517bu,
     0x3fef54873168b9aau, 0x3fef387a6e756238u, 0x3fef1e9df51fdee1u, 0x3fef06fe0a31b715u, 0x3feef1a7373aa9cbu,
@@ -2227,9 +2227,8 @@ VMAFGPU__FN float vmafgpu__powf(float x, float p, const double (*logs)[2], const
  * ================================================================================================
  * Each kernel takes one of these structs by value. Pointers are device addresses. A pitch is the distance in bytes from
  * a row to the row below it, and may be negative. A launch covers the pairs of a batch, which share everything except
- * frames and sums. The size of shared memory is computed here, in bytes: the host requests that size, and each kernel
- * asserts that its own layout has the same size.
- */
+ * frames and sums. This section also computes how many bytes of shared memory each kernel needs: the host requests that
+ * number, and the kernel asserts that its own layout has the same size. */
 struct vmafgpu__sums;
 enum { VMAFGPU__MAX_BATCH = 32 };
 
@@ -2239,8 +2238,8 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 #define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
- * of whole 4-byte words. Samples are in the low bits and fit the bit depth; they have one byte if the bit depth is 8,
- * otherwise two bytes. Frames in another form are imported into packed planes first. */
+ * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
+ * is 8, otherwise two bytes. Frames in another form are imported into packed planes first. */
 typedef struct vmafgpu__gpu_pair {
     const void *reference, *distorted; /* if distorted is NULL, only motion is computed */
     const void *before[2];             /* the previous reference and the one before that; NULL if missing or not
@@ -2256,8 +2255,8 @@ typedef struct vmafgpu__gpu_chroma {
     int64_t pitch[2][2];
 } vmafgpu__gpu_chroma;
 
-/* Parts of earlier frames that a pair needs in addition: chroma of the previous reference, in the layout of the caller,
- * and the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
+/* Parts of earlier frames that a pair also needs: chroma of the previous reference, in the layout of the caller, and
+ * the previous distorted frame, packed. A pointer is NULL if the frame does not exist or is not needed. */
 typedef struct vmafgpu__gpu_past {
     const void *chroma[2];
     int64_t chroma_pitch[2];
@@ -2284,7 +2283,7 @@ enum { VMAFGPU__MAX_IMPORTS = 2 * VMAFGPU__MAX_BATCH + 3, VMAFGPU__IMPORT_THREAD
 
 typedef struct vmafgpu__import_item {
     const void *source;
-    void *target; /* NULL to check the samples only */
+    void *target; /* NULL if the samples are only checked */
     int64_t source_pitch;
     int32_t source_bytes; /* per sample */
     int32_t shift;        /* right shift for samples that are in the high bits */
@@ -2312,8 +2311,8 @@ typedef struct vmafgpu__pixels_item {
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
 } vmafgpu__pixels_item;
 
-/* Size of a transfer table, which is indexed by the bits of a half float, up to those of infinity. Negative values and
- * NaN use entry 0. */
+/* Number of entries of a transfer table, which is indexed by the bits of a half float; the last entry is that of
+ * infinity. Negative values and NaN use entry 0. */
 enum { VMAFGPU__TRANSFER_ENTRIES = 0x7c01 };
 
 /* YUV surfaces to copy. In `items`, luma starts at index 0 and chroma at MAX_IMPORTS. Blocks with a z index below
@@ -2367,8 +2366,8 @@ typedef struct vmafgpu__chain_plane {
     uint64_t terms, sums;
     int32_t pitch; /* in floats; a multiple of CHAIN_TILE */
     int32_t columns, rows;
-    int32_t first; /* x index of the block for the first rows of the plane; a block is one warp, and each lane sums one
-                      row */
+    int32_t first; /* x index of the block that sums the first rows of the plane; a block is one warp, and each lane
+                      sums one row */
 } vmafgpu__chain_plane;
 
 enum {
@@ -2386,7 +2385,7 @@ typedef struct vmafgpu__chains_launch {
     uint64_t scratch_size;
     double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride, count;
-    uint32_t pairs; /* bit mask of the pairs that have such planes */
+    uint32_t pairs; /* bit mask of the pairs that have planes to sum */
     vmafgpu__chain_plane plane[VMAFGPU__MAX_CHAIN_PLANES];
 } vmafgpu__chains_launch;
 
@@ -2403,7 +2402,7 @@ typedef struct vmafgpu__sequence_launch {
     uint64_t scratch_size;
     double *words; /* results of the first pair: one sum per plane */
     int32_t word_stride;
-    uint32_t pairs; /* bit mask of the pairs that have such planes */
+    uint32_t pairs; /* bit mask of the pairs that have planes to sum */
     int32_t before; /* number of groups that the sum already includes; 0 to start from 0 */
     struct {
         uint64_t terms;
@@ -2420,8 +2419,8 @@ typedef struct vmafgpu__sequence_launch {
  * >>sums                                         results of a frame pair
  * ================================================================================================
  * A variant is a combination of option values that affects the sums; weighting and clipping of the results create no
- * variants. The feature chapters define the members. Standalone features are not listed here: each produces
- * vmafgpu__value results, see >>features.
+ * variants. The feature chapters define the types of the members. Standalone features are not listed here: each
+ * produces vmafgpu__value results, see >>features.
  */
 typedef struct vmafgpu__sums {
     int64_t motion[2]; /* compared with the previous reference, and with the one before that */
@@ -2480,7 +2479,7 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int 
  * a word that is nonzero if a sample exceeds the bit depth. The changes of the smooth predictions (see below) follow
  * the last record of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
-    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of the flat noise */
+    return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of flat_noise */
 }
 VMAFGPU__FN int vmafgpu__edit_adm_word(int vif_variants, int adm_variants, int scale, int variant, int which,
                                        int band) {
@@ -2496,7 +2495,7 @@ VMAFGPU__FN uint64_t vmafgpu__edit_changes_at(int words, int count) {
 
 /* The smooth prediction. It is computed from the sums like a score, but without rounding to float, and is used to
  * compare edits. The code uses only +, -, * and /, and no library functions, so the result is the same on every
- * backend. Device code defines how memory is accessed. */
+ * backend. Device code defines its own macros for memory accesses. */
 #ifndef VMAFGPU__FETCH
 #define VMAFGPU__FETCH(p)    (*(p))
 #define VMAFGPU__STORE(p, v) (*(p) = (v))
@@ -2542,7 +2541,7 @@ typedef struct vmafgpu__smooth_input {
 
 typedef struct vmafgpu__smooth {
     int64_t base[VMAFGPU__SMOOTH_WORDS]; /* sums of the base; recomputed for each base, like all members that depend on
-                                            it */
+                                            the base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2589,13 +2588,13 @@ VMAFGPU__FN double vmafgpu__smooth_root(double x) {
     return root;
 }
 
-/* Returns a sum of the base. If `change` is not NULL, adds the change in this sum. */
+/* Returns one of the sums of the base, plus the change in this sum if `change` is not NULL. */
 VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *change, int word) {
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns a motion column of a live pair after `history` frames. All motion columns except motion3 (is_blended) have
- * the same formula. */
+/* Returns the value of a motion column for a live pair that comes after `history` frames. All motion columns except
+ * motion3 (is_blended) have the same formula. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history) {
     const double most = VMAFGPU__FETCH(&m->most);
@@ -2713,7 +2712,7 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
-/* Writes the model inputs before normalisation. In `x` they are `stride` elements apart. */
+/* Writes the model inputs, not yet normalised, to `x`, where they are `stride` elements apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
     for (int i = 0; i < inputs; i++) {
@@ -2916,11 +2915,12 @@ enum {
     VMAFGPU__EDIT_CHANGE_THREADS = 64
 };
 
-/* Columns that a VIF block reads before its first one: the reach of the filter, rounded up to a multiple of 4. */
+/* Number of columns that a VIF block reads before its own first column: the reach of the filter, rounded up to a
+ * multiple of 4. */
 #define VMAFGPU__EDIT_VIF_LEAD(scale) ((8 >> (scale)) > 4 ? 8 : 4)
 
-/* The number of words of shared memory that an ADM warp needs. Unlike VMAFGPU__ADM_TILE_WORDS, assumes that each tile
- * is processed by the minimum number of lanes. */
+/* The number of words of shared memory that an ADM warp needs. Unlike VMAFGPU__ADM_TILE_WORDS, this macro assumes that
+ * each tile is processed by the minimum number of lanes. */
 #define VMAFGPU__EDIT_ADM_TILE_WORDS(width, word_columns, lanes) \
     (4 * ((lanes) + (lanes) / VMAFGPU__EDIT_ADM_LANES) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
@@ -3033,14 +3033,15 @@ typedef struct vmafgpu__map_launch {
  * with FMA. That library uses the algorithms and tables of Arm's optimized-routines (log10: the formula of Sun's
  * fdlibm), and its compiler fuses some products with sums. The same operations are fused here, and no others. sin, cos
  * and atan2 are almost always correctly rounded: their errors are below 0.50001 ulp. The GNU C library returns the
- * other neighbour for 0.1 % of the arguments. Features round the values that they compute from these doubles to float,
- * which hides the difference.
+ * other neighbour for 0.1 % of the arguments. The features use these doubles only to compute values that are then
+ * rounded to float, which hides the difference.
  */
 
 /* ---- a * b + c, rounded once ----
  *
- * This is one instruction if the compiler's target has it, or if the processor has it (has_fma). Otherwise it takes
- * several operations. fma() of the C library is not called, because that of MinGW-w64 rounds twice. */
+ * One instruction computes this if the compiler's target has such an instruction, or if the processor has it (has_fma).
+ * Otherwise, several operations are needed. The fma() of the C library is not called, because the one in MinGW-w64
+ * rounds twice. */
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__FP_FAST_FMA) || defined(__FMA__))
 #define VMAFGPU__HAS_FMA 1
 #else
@@ -3056,7 +3057,8 @@ typedef struct vmafgpu__map_launch {
 #define VMAFGPU__EITHER_FN static inline
 #endif
 
-/* The bits of the NaN that pow() returns on x86: reports contain its sign. That of log10() has none. */
+/* The bits of the NaN that pow() returns on x86. Its sign bit is set, and reports print the sign. In the NaN
+ * of log10(), the sign bit is 0. */
 #define VMAFGPU__INVALID 0xfff8000000000000u
 
 /* A number as the sum of two doubles. `high` is the sum, rounded. */
@@ -3072,7 +3074,7 @@ static vmafgpu__twofold vmafgpu__sum_of(double a, double b) {
     return s;
 }
 
-/* Exact unless a part of the product is subnormal or a factor is above 2^996. */
+/* Returns a * b. The result is exact unless a part of the product is subnormal or a factor is above 2^996. */
 static vmafgpu__twofold vmafgpu__product_of(double a, double b) {
     vmafgpu__twofold p;
     p.high = a * b;
@@ -3087,8 +3089,9 @@ static vmafgpu__twofold vmafgpu__product_of(double a, double b) {
     return p;
 }
 
-/* Product and sum are exact as two doubles each. Their low parts are added with rounding to odd: if this sum is not
- * exact, its last bit is set. So only the last addition rounds. */
+/* The product and the sum are exact, because each is stored as two doubles. Their low parts are added with rounding to
+ * odd: if the result is inexact, its last bit is set. Therefore the last addition rounds the exact value of a * b + c
+ * once. */
 static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__fused_in_parts(double a, double b, double c) {
     const vmafgpu__twofold product = vmafgpu__product_of(a, b), sum = vmafgpu__sum_of(product.high, c);
     const vmafgpu__twofold rest = vmafgpu__sum_of(product.low, sum.low);
@@ -3109,8 +3112,8 @@ VMAFGPU__EITHER_FN double vmafgpu__fused(double a, double b, double c, int has_f
 
 /* ---- exp ---- */
 
-/* For k = 0..127: the bits of a double T and those of a double H, with 2^(k / 128) = H (1 + T). From the bits of H,
- * k * 2^45 is subtracted. (exp_data, Copyright (c) 2018-2023, Arm Limited, MIT licence, see LICENSE) */
+/* For k = 0..127: the bits of a double T, and those of a double H minus k * 2^45, where 2^(k / 128) = H (1 + T).
+ * (exp_data, Copyright (c) 2018-2023, Arm Limited, MIT licence, see LICENSE) */
 /* clang-format off */
 static const uint64_t vmafgpu__exp_table[2 * 128] = {
     0, 0x3ff0000000000000u, 0x3c9b3b4f1a88bf6eu, 0x3feff63da9fb3335u, 0xbc7160139cd8dc5du, 0x3fefec9a3e778061u,
@@ -3167,7 +3170,8 @@ static const uint64_t vmafgpu__exp_table[2 * 128] = {
 };
 /* clang-format on */
 
-/* Returns scale (1 + part) if the exponent of scale, 2^(k / 128), has overflowed into its sign. */
+/* Returns scale * (1 + part), where `scale` is a power of 2^(1 / 128). For |x| >= 512, the exponent in `scale_bits` may
+ * have overflowed into the sign bit. */
 static VMAFGPU__NOINLINE double vmafgpu__exp_of_large(double part, uint64_t scale_bits, int is_above) {
     if (is_above) {
         const double scale = vmafgpu__double_of(scale_bits - ((uint64_t)1009 << 52));
@@ -3185,7 +3189,7 @@ static VMAFGPU__NOINLINE double vmafgpu__exp_of_large(double part, uint64_t scal
 /* Returns e^(x + more), for |more| < 2^-15. */
 VMAFGPU__EITHER_FN double vmafgpu__exp_of_sum(double x, double more, int has_fma) {
     const unsigned top = (unsigned)(vmafgpu__bits_of(x) >> 52) & 0x7ff;
-    const double magic = 6755399441055744.0; /* 1.5 * 2^52: the last bit of a sum is 1 */
+    const double magic = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to integers */
     if (top < 0x3c9)                         /* less than 2^-54 */
         return 1 + x;
     if (top > 0x408) /* 1024 or more */
@@ -3208,8 +3212,8 @@ VMAFGPU__EITHER_FN double vmafgpu__exp_of_sum(double x, double more, int has_fma
 
 /* ---- log10 ---- */
 
-/* For each 128th of the significands from 0.6875 to 1.375: a factor that scales them to near 1, and minus its natural
- * logarithm (log_data, same copyright and licence). */
+/* The significands from 0.6875 to 1.375 are divided into 128 intervals. For each interval: a factor that scales its
+ * significands to near 1, and the negated natural logarithm of that factor (log_data, same copyright and licence). */
 /* clang-format off */
 static const double vmafgpu__ln_table[2 * 128] = {
     1.4504249240398293, -0.3718565645633589, 1.442253508327276, -0.36620682668944937, 1.4341736174350004,
@@ -3267,7 +3271,7 @@ static const double vmafgpu__ln_table[2 * 128] = {
 };
 /* clang-format on */
 
-/* Natural logarithm of 1 + r, for r from -1/16 to 0.0647. */
+/* Returns the natural logarithm of 1 + r, for r from -1/16 to 0.0647. */
 VMAFGPU__EITHER_FN double vmafgpu__ln_near_1(double r, int has_fma) {
     const double r2 = r * r, r3 = r * r2;
     double a = vmafgpu__fused(r, -0.24999999999998432, 0.3333333333333352, has_fma);
@@ -3284,7 +3288,7 @@ VMAFGPU__EITHER_FN double vmafgpu__ln_near_1(double r, int has_fma) {
     return vmafgpu__fused(c, r3, low, has_fma) + high;
 }
 
-/* Natural logarithm of a positive number that is not subnormal. */
+/* Returns the natural logarithm of a positive number that is not subnormal. */
 VMAFGPU__EITHER_FN double vmafgpu__ln_of(double x, int has_fma) {
     if (x >= 0.9375 && x < 1.064697265625)
         return vmafgpu__ln_near_1(x - 1, has_fma);
@@ -3301,7 +3305,7 @@ VMAFGPU__EITHER_FN double vmafgpu__ln_of(double x, int has_fma) {
            high;
 }
 
-/* The steps of fdlibm (Copyright (c) 1993 Sun Microsystems, see LICENSE); none is fused. */
+/* Uses the formula of fdlibm (Copyright (c) 1993 Sun Microsystems, see LICENSE), without fused operations. */
 VMAFGPU__EITHER_FN double vmafgpu__log10_of(double x, int has_fma) {
     const int is_small = x < 2.2250738585072014e-308; /* 2^-1022 */
     if (!(x > 0 && x < (double)INFINITY))
@@ -3387,8 +3391,8 @@ static const double vmafgpu__pow_table[3 * 128] = {
 };
 /* clang-format on */
 
-/* Natural logarithm with some 68 bits. bits: those of a positive number. If it is subnormal, it is scaled to normal,
- * and the exponent in `bits` is negative. */
+/* Returns the natural logarithm of a positive number, accurate to about 68 bits. bits: the bits of the number. The
+ * caller scales a subnormal number up and subtracts the scale from the exponent in `bits`, which is then negative. */
 VMAFGPU__EITHER_FN vmafgpu__twofold vmafgpu__long_ln_of(uint64_t bits, int has_fma) {
     const uint64_t offset = bits - 0x3fe6955500000000u;
     const double *entry = vmafgpu__pow_table + 3 * (offset >> 45 & 127);
@@ -3468,7 +3472,8 @@ static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__pow(double x, double y)
     return vmafgpu__pow_of(x, y, VMAFGPU__HAS_FMA);
 }
 
-/* Functions that frames need. */
+/* Mathematical functions that are called while frames are processed. Other code uses the versions for the compiler's
+ * target. */
 typedef struct vmafgpu__maths {
     double (*exp)(double x);
     double (*log10)(double x);
@@ -3503,7 +3508,7 @@ static vmafgpu__twofold vmafgpu__twofold_of(double high, double low) {
     return t;
 }
 
-/* Sum and product, with errors of a few times 2^-104, unless the high parts cancel. */
+/* Return the sum and the product, with errors of a few times 2^-104 unless the high parts cancel. */
 static vmafgpu__twofold vmafgpu__twofold_sum(vmafgpu__twofold a, vmafgpu__twofold b) {
     const vmafgpu__twofold s = vmafgpu__sum_of(a.high, b.high);
     return vmafgpu__sum_of(s.high, s.low + (a.low + b.low));
@@ -3514,7 +3519,8 @@ static vmafgpu__twofold vmafgpu__twofold_product(vmafgpu__twofold a, vmafgpu__tw
     return vmafgpu__sum_of(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
-/* Sine of an angle r from -pi/4 to pi/4, with an error of 2^-72: the first terms of the series in two parts. z: r^2. */
+/* Returns the sine of an angle r from -pi/4 to pi/4, with an error of 2^-72. The four largest terms of the series are
+ * added as twofold numbers. z: r^2. */
 static vmafgpu__twofold vmafgpu__sine_of(vmafgpu__twofold r, vmafgpu__twofold z) {
     static const double terms[] = { 1.9572941063391263e-20, -8.22063524662433e-18,  2.8114572543455206e-15,
                                     -7.647163731819816e-13, 1.6059043836821613e-10, -2.505210838544172e-08,
@@ -3547,7 +3553,7 @@ static vmafgpu__twofold vmafgpu__cosine_of(vmafgpu__twofold z) {
     return vmafgpu__twofold_sum(half, vmafgpu__twofold_product(vmafgpu__twofold_product(z, z), t));
 }
 
-/* Sine of x + quarters * pi/2, for |x| < 2^20. */
+/* Returns the sine of x + quarters * pi/2, for |x| < 2^20. */
 static VMAFGPU__NOINLINE double vmafgpu__sine(double x, int quarters) {
     const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
     if (!(fabs(x) < 1048576))
@@ -3570,7 +3576,7 @@ static VMAFGPU__UNUSED double vmafgpu__cos(double x) {
     return vmafgpu__sine(x, 1);
 }
 
-/* Angle of the direction (x, y), for finite numbers of the range of float that are not both 0. */
+/* Returns the angle of the direction (x, y), for finite x and y within the range of float that are not both 0. */
 static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__atan2(double y, double x) {
     static const double terms[] = { .0028662257, -.0161657367, .0429096138, -.0752896400,
                                     .1065626393, -.1420889944, .1999355085, -.3333314528 };
@@ -3612,13 +3618,14 @@ enum {
     VMAFGPU__LEAST_BLOCK = 4,    /* smallest block size of a map */
     VMAFGPU__MAX_QUEUE = 8,      /* maximum number of batches in flight on a GPU */
     VMAFGPU__MAX_UNITS = 16,     /* maximum number of GPUs of a context */
-    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* exceeds the number of pairs
-                                                                                         in flight */
-    VMAFGPU__TAGS_ON_CPU = 64, /* exceeds the number of pairs whose motion waits for later frames */
+    VMAFGPU__TAGS = 2 * VMAFGPU__MAX_UNITS * VMAFGPU__MAX_QUEUE * VMAFGPU__MAX_BATCH, /* more than the maximum number of
+                                                                                         pairs in flight */
+    VMAFGPU__TAGS_ON_CPU = 64, /* more than the maximum number of pairs whose motion waits for later frames */
     VMAFGPU__NAME_SIZE = 256,
     VMAFGPU__ERROR_SIZE = 512,
     VMAFGPU__MARK = 0x766d6166,
-    VMAFGPU__FIRST_CHUNK_ROWS = 64, /* rows of scores are stored in chunks, each twice as long as the one before */
+    VMAFGPU__FIRST_CHUNK_ROWS = 64, /* rows in the first chunk of scores; each later chunk is twice as long as the one
+                                       before it */
     VMAFGPU__MAX_CHUNKS = 32
 };
 
@@ -3658,7 +3665,7 @@ typedef struct vmafgpu__extractor {
     struct {
         uint64_t sum[3], pairs;
     } whole_clip;                  /* sums from which the aggregates of the feature are computed */
-    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: of h and v, of d */
+    float csf[VMAFGPU__SCALES][2]; /* ADM contrast sensitivity: [0] for h and v, [1] for d */
     vmafgpu__temporal_state temporal_state;
 } vmafgpu__extractor;
 
@@ -3690,8 +3697,8 @@ typedef struct vmafgpu__job {
     int detached;                   /* 1 if the history must be neither used nor changed */
     int64_t position;               /* position of the frame in the clip, seeds included */
     int history;                    /* number of frames before this one that the backend has processed, 0..2 */
-    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed
-                                       form, with bytes at 8 bits, otherwise words with samples in the low bits */
+    int packed[2];                  /* 1 if the frame (reference, distorted) was checked already and is in packed form:
+                                       bytes at a bit depth of 8, otherwise words with samples in the low bits */
     int peer;                       /* bit mask of the frames that are in memory of another GPU: bit 0 reference, bit 1
                                        distorted, bit 2 previous */
     int is_trusted;                 /* 1 if the reference was checked already, whatever its form */
@@ -3916,7 +3923,7 @@ static void *vmafgpu__take(vmafgpu *v, uint64_t size) {
     const size_t extra = sizeof(vmafgpu__allocation) + VMAFGPU__ALIGNMENT;
     const vmafgpu_allocator *allocator = &v->config.allocator;
     const int is_callers = allocator->allocate && allocator->release;
-    /* calloc() does not need to write memory that the system has just provided, because it is zero already. */
+    /* calloc() does not need to clear memory that the system has just provided, because such memory is zero already. */
     void *start = size >= SIZE_MAX - extra ? NULL
                   : is_callers             ? allocator->allocate(allocator->user, (size_t)size + extra)
                                            : calloc(1, (size_t)size + extra);
@@ -3946,9 +3953,9 @@ static void vmafgpu__give(vmafgpu *v, void *pointer) {
     vmafgpu__memory_give(&v->config.allocator, block.start);
 }
 
-/* Divides one allocation into pieces, or, if `base` is NULL, only computes the size of the allocation. Sizes have 64
- * bits until memory is allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take()
- * refuses them. */
+/* Divides one allocation into pieces, or, if `base` is NULL, only computes the size of the allocation. Sizes are 64-bit
+ * until memory is allocated: on 32-bit systems, the sizes for large pictures exceed size_t, and vmafgpu__take() refuses
+ * them. */
 typedef struct vmafgpu__carver {
     unsigned char *base;
     uint64_t used;
@@ -4272,10 +4279,10 @@ VMAFGPU__COLD_END
  * >>frames                                       access to the planes of the caller
  * ================================================================================================
  * Two-byte samples are little-endian words and need not be aligned. Packed planes contain luma in the same form for all
- * layouts: bytes at 8 bits, otherwise words with the sample in the low bits.
+ * layouts: bytes if the bit depth is 8, otherwise words with the sample in the low bits.
  */
 enum {
-    VMAFGPU__CHUNK = 64, /* number of columns in an inner loop; lines are padded to a multiple of this */
+    VMAFGPU__CHUNK = 64, /* number of columns that an inner loop processes; lines are padded to a multiple of this */
     VMAFGPU__MARGIN = 64 /* columns before and after a line, for border samples */
 };
 
@@ -4350,7 +4357,7 @@ static ptrdiff_t vmafgpu__chroma_pitch(const vmafgpu_config *c, const vmafgpu_fr
     return frame->pitch[1 + which] ? frame->pitch[1 + which] : tight;
 }
 
-/* Returns row y of luma (0), u (1) or v (2). Stores the distance between its samples, in bytes, in *step. */
+/* Returns row y of luma (0), u (1) or v (2). Stores the distance between neighbouring samples, in bytes, in *step. */
 static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                          int *step) {
     const int interleaved = plane > 0 && vmafgpu__is_interleaved(c), which = interleaved ? 1 : plane;
@@ -4363,7 +4370,7 @@ static const uint8_t *vmafgpu__frame_row(const vmafgpu_config *c, const vmafgpu_
 
 /* Layout of a frame in one block of memory: luma, followed by chroma. Rows have no gaps between them if their length is
  * a multiple of 16 bytes, so that frames can be read from files, and copied, in one piece. In frames of odd size,
- * chroma includes the samples that are half outside, as in files. */
+ * chroma includes the samples that are half outside the frame, as in files. */
 typedef struct vmafgpu__lent_layout {
     int planes;                     /* number of chroma planes: 2, or 1 if u and v are interleaved, or 0 if chroma is
                                        not used */
@@ -4488,8 +4495,8 @@ static uint32_t vmafgpu__import_row(const vmafgpu_config *c, int packed, const u
     return vmafgpu__import_samples(c, packed, source, c->width, row);
 }
 
-/* Copies columns x..x + CHUNK - 1 of a row. Columns from w on are not read but set to 0, because their memory may not
- * belong to the frame. */
+/* Copies columns x..x + CHUNK - 1 of a row. Columns w and above are set to 0 without being read, because their memory
+ * might not belong to the frame. */
 static inline void vmafgpu__read_chunk(const void *row, int wide, ptrdiff_t x, int w,
                                        uint16_t *VMAFGPU__RESTRICT chunk) {
     const uint8_t *from = (const uint8_t *)row + x * (wide ? 2 : 1);
@@ -4547,7 +4554,7 @@ VMAFGPU__COLD
  * before any value is used. */
 
 #define VMAFGPU__JSON_DEPTH 32
-#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* limit: ensures that every count fits an int and every size a size_t */
+#define VMAFGPU__JSON_SIZE  ((size_t)64 << 20) /* maximum text size; counts then fit in an int, sizes in a size_t */
 
 typedef struct vmafgpu__json {
     const char *name; /* name of the model, for messages */
@@ -4866,8 +4873,8 @@ static int vmafgpu__json_numbers(vmafgpu__json *json, const char *at, const char
  * >>model reader                                 from JSON to a model
  * ================================================================================================
  * The same code builds the model in three passes. The first pass writes nothing; it counts bytes and support vectors.
- * The second pass finds equal support vectors with the help of a temporary pool, and so determines the number of rows.
- * The third pass fills the single block of memory. */
+ * The second pass uses a temporary pool to find equal support vectors, which gives the number of rows. The third pass
+ * fills the single block of memory. */
 
 /* A set of distinct support vectors, implemented as a hash table. If `rows` is NULL, the pool only counts vectors. */
 typedef struct vmafgpu__pool {
@@ -5525,7 +5532,7 @@ static int vmafgpu__read_dict(vmafgpu__builder *b, const char *at, vmafgpu_svm *
     return fault == NULL;
 }
 
-/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may be between them. */
+/* Moves to the next part of a collection. The keys of parts are "0", "1", ... Other keys may appear between them. */
 static const char *vmafgpu__next_part(vmafgpu__json *json, vmafgpu__json_list *list, int part) {
     char key[16];
 
@@ -5848,8 +5855,8 @@ static size_t vmafgpu__model_scratch(const vmafgpu_model *m) {
     return (size_t)most + (size_t)(m->svm_count - 1);
 }
 
-/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), it is computed from adm3 of luma
- * instead. As in libvmaf, both values are recovered from the normalised inputs. */
+/* Corrects the chroma feature: if its value is exactly 0 (undistorted chroma), a value computed from the luma feature
+ * adm3 replaces it. As in libvmaf, the values of both features are recovered from the normalised inputs. */
 static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     int guide = vmafgpu__feature_containing(svm, "adm3");
     int chroma = vmafgpu__feature_containing(svm, "speed_chroma");
@@ -6019,7 +6026,7 @@ static void vmafgpu__model_predict(const vmafgpu_model *m, const vmafgpu__maths 
  * Each feature has a chapter. The chapter contains the options of the feature, the sums that it requests from the
  * backends, plain C code that computes these sums, and code that converts them to columns. This conversion uses the
  * same floating-point operations as libvmaf, in the same order, because the order and the roundings to float affect the
- * result. The list of features is only in >>table.
+ * result. The only list of the features is in >>table.
  */
 typedef enum vmafgpu__option_type {
     VMAFGPU__REAL = 0,
@@ -6040,10 +6047,10 @@ typedef struct vmafgpu__option {
 typedef struct vmafgpu__column {
     const char *name;       /* name in reports */
     const char *model_name; /* name in model files, if different */
-    int debug;              /* the column exists only with the option debug or an equivalent option */
+    int debug;              /* 1 if the column exists only with the option debug or an equivalent option */
     int turn;               /* time at which libvmaf first writes the column, which determines its position in
                                reports: 0 with the first frame, 1 with the second frame, 2 at the end */
-    int bare;               /* options are never added to the name of the column */
+    int bare;               /* 1 if options are never added to the name of the column */
 } vmafgpu__column;
 
 /* A feature lists its options once, as X(id, option). Options are in alphabetical order, which is also their order in
@@ -6088,8 +6095,8 @@ typedef struct vmafgpu__cpu_functions {
 /* CPU functions of a feature. A feature is processed either in pieces (see >>chains) or as a whole. Functions that are
  * not needed are NULL. */
 typedef struct vmafgpu__cpu_feature {
-    /* For features in pieces: return the number of bytes of scratch memory per thread, and per workspace, if up to
-     * `together` distorted pictures are processed together. */
+    /* For features in pieces. scratch() returns the number of bytes of scratch memory per thread, and space() the
+     * number per workspace, if up to `together` distorted pictures are processed together. */
     uint64_t (*scratch)(const vmafgpu *v, const struct vmafgpu__cpu_functions *functions, int together, int threads);
     uint64_t (*space)(const vmafgpu *v, int together);
     /* Adds the sums of another thread to those in `to`. */
@@ -6148,7 +6155,7 @@ typedef struct vmafgpu__measure {
 } vmafgpu__measure;
 
 /* Returns row y of a plane of the reference (0) or of the distorted frame (1), like vmafgpu__packed_row(). After a GPU
- * failure, luma may be in a plane of the library, whose layout differs from that of the config. */
+ * failure, luma may be in a plane of the library, whose layout differs from that in the config. */
 static VMAFGPU__UNUSED const void *vmafgpu__pair_view_row(const vmafgpu_config *c, const vmafgpu__pair_view *pair,
                                                           int which, int plane, int y, void *line) {
     if (plane)
@@ -6181,8 +6188,8 @@ struct vmafgpu__feature {
     const vmafgpu__cpu_feature *cpu;
     const struct vmafgpu__gpu_feature *gpu; /* NULL if only the CPU supports the feature */
     const vmafgpu__measure *measure;        /* NULL unless the feature is standalone */
-    /* Whether a column exists. If NULL, columns with `debug` exist only with the debug option; all others always
-     * exist. */
+    /* Whether a column exists. If this function is NULL, columns with `debug` exist only with the debug option, and all
+     * others always exist. */
     int (*has_column)(const vmafgpu *v, const vmafgpu__extractor *e, int column);
 };
 
@@ -6191,8 +6198,8 @@ struct vmafgpu__feature {
 
 static const VMAFGPU__UNUSED vmafgpu__option vmafgpu__no_options[] = { VMAFGPU__LAST_OPTION };
 
-/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails, or treats each byte
- * as a sample. */
+/* plan() of features that support only some bit depths. At other bit depths, libvmaf fails or treats each byte as a
+ * sample. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__plan_depth(vmafgpu *v, vmafgpu__extractor *e) {
     const int b = v->config.bit_depth;
     if (b != 8 && b != 10 && b != 12 && b != 16)
@@ -6214,8 +6221,8 @@ static int vmafgpu__has_column(const vmafgpu *v, const vmafgpu__extractor *e, in
     return f->has_column ? f->has_column(v, e, column) : !f->columns[column].debug || e->option[f->debug_option] != 0;
 }
 
-/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six digits, and "-0"
- * is refused. */
+/* Parses the value of an option. As in libvmaf, the number is rounded to float and then to six significant digits, and
+ * "-0" is refused. */
 static int vmafgpu__parse_option(const char *value, const char *end, double *number) {
     char text[40];
     if (vmafgpu__parse_float(value, end, number) != end)
@@ -6230,7 +6237,7 @@ typedef struct vmafgpu__setting {
     const char *name, *name_end, *value, *end;
 } vmafgpu__setting;
 
-/* Returns how many characters of begin..end are shown in a message. */
+/* Returns the number of characters of begin..end to show in a message. */
 static int vmafgpu__shown(const char *begin, const char *end) {
     return (int)(end - begin < 80 ? end - begin : 80);
 }
@@ -6464,8 +6471,8 @@ static int vmafgpu__keeps_pairs(const vmafgpu *v) {
     return 0;
 }
 
-/* Finds a variant in a list of *count variants and stores its index. A new variant is appended. `what` is the message
- * if there are too many variants. */
+/* Finds a variant in a list of *count variants and stores its index. If the variant is new, appends it. `what` is the
+ * message if there are too many variants. */
 static VMAFGPU__UNUSED vmafgpu_result vmafgpu__find_variant(vmafgpu *v, void *list, int *count, const void *variant,
                                                             size_t size, const char *what, int *index) {
     unsigned char *at = (unsigned char *)list;
@@ -6492,7 +6499,8 @@ enum { VMAFGPU__MAX_FUNCTIONS = 12 };       /* maximum number of kernels of a fe
 enum { VMAFGPU__LEAST_MOST_THREADS = 256 }; /* assumed maximum per block if the driver reports none */
 enum { VMAFGPU__STREAMS = 3 };              /* streams per batch; they may run concurrently */
 
-/* MATRIX uses 16 x 8 matrix products of NVIDIA GPUs; MATRIX_16 uses 16 x 16 matrix products of AMD GPUs. */
+/* MATRIX uses the instructions of NVIDIA GPUs for 16 x 8 matrix products. MATRIX_16 uses those of AMD GPUs for 16 x 16
+ * matrix products. */
 typedef enum vmafgpu__kernel_form {
     VMAFGPU__FORM_PLAIN = 0,
     VMAFGPU__FORM_MATRIX,
@@ -6507,8 +6515,8 @@ static const char *const vmafgpu__form_kernels[VMAFGPU__FORMS] = {
     "vmafgpu_vif_matrix16_3_f64",
 };
 
-/* Returns the class of a bit depth: 8, 9 to 12, or 13 to 16. Kernels that read frames exist in one version per
- * class. */
+/* Returns the class of a bit depth: 0 for 8 bits, 1 for 9 to 12, 2 for 13 to 16. Each kernel that reads frames exists
+ * in one version per class. */
 static VMAFGPU__UNUSED int vmafgpu__depth_class(int bit_depth) {
     return bit_depth == 8 ? 0 : bit_depth <= 12 ? 1 : 2;
 }
@@ -6526,7 +6534,7 @@ typedef struct vmafgpu__launch_context {
     const vmafgpu *v;
     const vmafgpu_config *config;
     const vmafgpu__plan *plan;
-    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image */
+    vmafgpu__kernel_form form; /* form of the VIF and motion kernels in the image that was loaded */
     int lanes, multiprocessors;
     int shared_limit;                         /* maximum shared memory of a block, in bytes */
     int most_threads[VMAFGPU__MAX_FUNCTIONS]; /* maximum number of threads per block of each compiled VIF kernel; 0
@@ -6534,9 +6542,9 @@ typedef struct vmafgpu__launch_context {
     int uses_integers;                        /* 1 if the VIF statistics use integers */
     unsigned char *kept_rows;                 /* receives the ADM row sums that edits need, per variant; NULL if not
                                                  needed */
-    uint32_t uncertain, still_uncertain;      /* for tests and the self-test, one bit per SSIM sum: sums to treat as
-                                                 uncertain, and sums to treat as still uncertain after the first
-                                                 check */
+    uint32_t uncertain, still_uncertain;      /* bit masks of SSIM sums, set only by tests and the self-test: sums to
+                                                 treat as uncertain, and sums to treat as still uncertain after the
+                                                 first check */
 } vmafgpu__launch_context;
 
 /* The input for the launches of one feature in a batch, and the function that queues these launches on the stream. */
@@ -6569,9 +6577,9 @@ static VMAFGPU__UNUSED void vmafgpu__enqueue(const vmafgpu__work *work, int func
     work->launch(work, work->functions[function], shape, argument);
 }
 
-/* GPU functions of a standalone feature. They are called for each of its extractors in turn. */
+/* GPU functions of a standalone feature. They are called for each extractor of the feature in turn. */
 typedef struct vmafgpu__gpu_measured {
-    int words; /* number of 64-bit results per pair; the results are sums, as integers or doubles, and initially zero */
+    int words; /* number of 64-bit results per pair; they are sums (integers or doubles) that start at zero */
     /* Returns the part of the feature that the kernels do not support, as text for a message; NULL if there is none.
      * The member is NULL if the kernels support everything. */
     const char *(*lacks)(const vmafgpu *v, const vmafgpu__extractor *e);
@@ -6580,31 +6588,31 @@ typedef struct vmafgpu__gpu_measured {
                                                                            NULL */
     void (*enqueue)(const vmafgpu__work *work, const vmafgpu__extractor *e);
     void (*finalise)(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__value *words, vmafgpu__value *out);
-    /* Called when a pair is finished. Returns 1 to recompute the pair, after setting `words` to the values that the
-     * kernels expect. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
+    /* Called when a pair is finished. If the pair must be recomputed, sets `words` to the values that the kernels
+     * expect and returns 1. Returns -1 if recomputing would not help. NULL if pairs never need to be recomputed. */
     int (*recompute)(const vmafgpu__launch_context *context, const vmafgpu__extractor *e, vmafgpu__value *words);
     const char *failure; /* message if recompute() returns -1 */
 } vmafgpu__gpu_measured;
 
 typedef struct vmafgpu__gpu_feature {
-    /* The numbers of the streams for batches [0] and for live pairs [1], which do not share the device with other
-     * pairs. The other streams fork from stream 0 and join it again. For live pairs, motion runs after ADM, because the
-     * sequence of ADM kernels is shorter than that of VIF kernels. */
+    /* The number of the stream of this feature: [0] for batches, [1] for live pairs, which do not share the device with
+     * other pairs. Streams 1 and above fork from stream 0 and join it again. For live pairs, motion runs after ADM,
+     * because the sequence of ADM kernels is shorter than that of VIF kernels. */
     int stream[2];
     int starts_clear; /* 1 if the scratch memory must be zeroed before the first batch */
     int (*is_planned)(const vmafgpu__plan *plan);
     const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
                                                                                     NULL if the kernel is not used */
-    /* Returns the block of a kernel that is launched with as many blocks as the device runs at once, or that needs more
-     * shared memory than usual. For other kernels, `threads` is 0. The member is NULL if there are only other
-     * kernels. */
+    /* Returns the block size of a kernel that is launched with as many blocks as the device runs at once, or that needs
+     * more shared memory than usual. For any other kernel, returns a block with 0 threads. NULL if the feature has no
+     * kernels of these two kinds. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
     uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the number of bytes per
                                                                                      pair; may be NULL */
     size_t (*tables)(const vmafgpu__launch_context *context, unsigned char *out); /* returns the number of bytes; `out`
                                                                                      may be NULL */
     void (*enqueue)(const vmafgpu__work *work);
-    /* Returns the number of the kernel that computes the first sums that differ; -1 if all sums are equal. */
+    /* Returns the number of the kernel that computes the first differing sums; -1 if all sums are equal. */
     int (*differs)(const vmafgpu__launch_context *context, const vmafgpu__sums *a, const vmafgpu__sums *b);
     const vmafgpu__gpu_measured *measure; /* if set, scratch, enqueue and differs are NULL */
 } vmafgpu__gpu_feature;
@@ -7336,9 +7344,9 @@ VMAFGPU__COLD_END
  */
 enum {
     VMAFGPU__PIECE = 128,          /* maximum number of rows of a piece */
-    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows, because each piece rereads rows of its neighbours; if half
-                                      of the rows per thread is less, that is the minimum */
-    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, where every row needs its neighbours in any case */
+    VMAFGPU__LEAST_PIECE = 32,     /* minimum number of rows of a piece, or half of the rows per thread if that is less;
+                                      smaller pieces would reread too many rows of their neighbours */
+    VMAFGPU__LEAST_VIF_PIECE = 16, /* minimum for VIF, which reads the neighbours of every row anyway */
     VMAFGPU__MAX_CHAINS = 16
 };
 
@@ -7418,7 +7426,7 @@ static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, 
     chains->spaces = (int *)vmafgpu__carve(c, (size_t)chains->space_count * sizeof *chains->spaces);
 }
 
-/* Whether all pieces with any of the units first..end-1 are complete. */
+/* Whether all pieces that contain any of the units first..end-1 are complete. */
 static int vmafgpu__is_done(const vmafgpu__chain *chain, int first, int end) {
     int low = 0;
     for (int high = chain->limit; low < high;) {
@@ -7492,7 +7500,7 @@ static int vmafgpu__work_on(const vmafgpu *v, vmafgpu__chains *chains, int threa
     return 1;
 }
 
-/* Makes a thread process pieces until all pieces of the frame are claimed. */
+/* Processes pieces on the calling thread until all pieces of the frame are claimed. */
 static void vmafgpu__work_off(const vmafgpu *v, vmafgpu__chains *chains, int thread) {
     for (int looks = 0;;) {
         int is_over = 1, i = 0;
@@ -7579,8 +7587,8 @@ struct vmafgpu__cpu {
  * >>pixels                                       conversion of RGB frames to planes
  * ================================================================================================
  * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
- * The CPU backend converts them into its own buffers. A GPU converts them into the planes to which frames in the format
- * of the config are copied.
+ * The CPU backend converts them into its own buffers. A GPU converts them into the planes that would otherwise receive
+ * copies of YUV frames.
  * Parts: shared with kernels, on the CPU, vectors, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -7604,8 +7612,8 @@ static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RG
  * Coefficients are rounded to fixed point, which changes the product by at most 3 W M / 2 units of the last bit. `bias`
  * adds the same number of units. So the result is never below the exact value, and exceeds it by less than 3 W M + 1
  * units. (It must not be below the exact value, because values that end in one half would then be rounded down.) The
- * exact value is a multiple of 1 / (2 W M D), so the sample is right if 2^shift is more than 2 W M D (3 W M + 1). This
- * condition holds for all codes of 8 and 10 bits. */
+ * exact value is a multiple of 1 / (2 W M D), so the sample is correct if 2^shift is more than 2 W M D (3 W M + 1).
+ * This condition holds for all components of 8 and 10 bits. */
 typedef struct vmafgpu__colour_plane {
     int64_t coefficient[3], bias;
     int32_t shift, max;
@@ -7634,14 +7642,14 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
 }
 
 /* The memory layout of a pixel format: bytes per pixel; bits per component; whether blue comes first. The first
- * component has the lowest bits. Components of 16 bits are half floats. */
+ * component is in the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
 
 /* The filter of chroma samples in one direction. It has weights for three columns or rows of pixels: the one before the
- * first column or row of the sample, the first one, and the one after it. `step` is the distance from one sample to the
- * next, in pixels. */
+ * first column or row of the sample, the first one, and the one after the first. `step` is the distance from one sample
+ * to the next, in pixels. */
 typedef struct vmafgpu__chroma_taps {
     int32_t weight[3], step;
 } vmafgpu__chroma_taps;
@@ -7809,7 +7817,7 @@ typedef struct vmafgpu__pixels_functions {
     /* Computes the luma samples of a row of w pixels. */
     void (*luma)(const vmafgpu__luma_job *job, const uint8_t *pixels, int w, uint8_t *out);
     /* Computes a row of w samples of both chroma planes. `rows` contains three rows of pixels: the one before the first
-     * row of the sample, the first row, and the one after it. */
+     * row of the sample, the first row, and the one after the first. */
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
@@ -7852,7 +7860,7 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
     vmafgpu_frame to; /* in the format of the config, except for luma if... */
-    int is_packed;    /* ...is_packed is set: bytes at 8 bits, otherwise words with samples in the low bits */
+    int is_packed;    /* ...is_packed is set: bytes at a bit depth of 8, otherwise words with samples in the low bits */
     int with_chroma;
 } vmafgpu__conversion;
 
@@ -7860,7 +7868,8 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
-/* Returns the address of row y of an output plane. Stores the distance between samples in *step. */
+/* Returns the address of row y of an output plane. Stores the distance between neighbouring samples, in bytes, in
+ * *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
                                       int *step) {
     const uintptr_t row = (uintptr_t)vmafgpu__frame_row(c, frame, plane, y, step);
@@ -7884,8 +7893,8 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
                                 vmafgpu__row_to_write(c, &conversion->to, 0, y, &step));
 }
 
-/* Computes `count` chroma samples, starting with sample x. Adds up to three rows, then up to three columns, with the
- * weights of the filter. */
+/* Computes `count` chroma samples, starting with sample x. Sums at most three rows, then at most three columns, with
+ * the weights of the filter. */
 static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int x, int count,
                                   uint8_t *const *out) {
     const vmafgpu__chroma_taps *across = job->across, *down = job->down;
@@ -8078,7 +8087,8 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
         const vmafgpu__pixels_digits d = vmafgpu__pixels_split(job->form, job->plane, 3);
         if (bytes == 4)
             x = vmafgpu__pixels_words(job, &d, pixels, w, out);
-        /* Expands three bytes to a word. The last pixel of a row is excluded, because four bytes are read per pixel. */
+        /* Expands pixels from three bytes to four. The last pixel of a row is excluded, because four bytes are read per
+         * pixel. */
         for (; bytes == 3 && x + VMAFGPU__CHUNK < w; x += VMAFGPU__CHUNK) {
             uint8_t words[4 * VMAFGPU__CHUNK];
             for (int i = 0; i < VMAFGPU__CHUNK; i++)
@@ -8092,7 +8102,7 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 /* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
 /* Layout of the sums over the rows: one sum per pixel, in the form described above. The first entry belongs to the
- * pixel before the first sample. After it, there are two pixels per chroma sample. */
+ * pixel before the first sample. The other entries belong to the pixels from there on, two per chroma sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -8101,8 +8111,8 @@ typedef struct vmafgpu__chroma_words {
     uint32_t rb[VMAFGPU__CHROMA_SPACE], g[VMAFGPU__CHROMA_SPACE];
 } vmafgpu__chroma_words;
 
-/* Computes the sums over the rows for `count` pixels, starting with column x. They are stored from index 1 on, and the
- * sum for the pixel before column x is stored at index 0. */
+/* Computes the sums over the rows for `count` pixels, starting with column x. The results start at index 1; index 0
+ * holds the sum for the pixel before column x. */
 VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const vmafgpu__pixels_digits *d,
                                           const uint8_t *const *rows, int x, int count, vmafgpu__chroma_words *sums) {
     enum { LANES = VMAFGPU__V_WORDS };
@@ -8235,8 +8245,8 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * >>vif                                          visual information fidelity, integers
  * ================================================================================================
  * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps of each
- * filter add up to 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the
- * chapter on motion, in addition to general helpers.
+ * filter add up to 65536. This chapter and the chapter on motion share vmafgpu__kernel_form and vmafgpu__put_matrix(),
+ * which >>gpu features defines.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
@@ -8293,7 +8303,7 @@ VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Return the rounding right shifts of the vertical pass: the first for means, the second for squares. */
+/* Return the right shifts of the vertical pass, which round: the first for means, the second for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -8353,10 +8363,11 @@ enum {
     VMAFGPU__VIF_INPUT_MARGIN = 8,
     VMAFGPU__VIF_FRAGMENTS = 3 * 3 * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_ROUNDING = 32,           /* bytes of shared memory for rounding constants, after the matrices */
-    /* Plain form: four planes of the tile, and half of a plane for the next scale. */
+    /* Plain form, in bytes: four planes of the tile, and half a plane for the next scale. */
     VMAFGPU__VIF_PLAIN_SHARED =
         (4 * VMAFGPU__VIF_TILE_HEIGHT + VMAFGPU__VIF_TILE_HEIGHT / 2) * VMAFGPU__VIF_TILE_STRIDE * 4,
-    /* Matrix form: bytes per block, plus bytes per warp for samples of one byte and of two bytes. */
+    /* Matrix form, in bytes: shared memory per block, and additional memory per warp for one-byte and for two-byte
+     * samples. */
     VMAFGPU__VIF_BLOCK_SHARED = VMAFGPU__VIF_LOG_TABLE + VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING,
     VMAFGPU__VIF_WARP_SHARED_8 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (16 + VMAFGPU__VIF_INPUT_MARGIN),
     VMAFGPU__VIF_WARP_SHARED_16 = VMAFGPU__VIF_DIGITS + 2 * VMAFGPU__VIF_INPUT_ROWS * (32 + VMAFGPU__VIF_INPUT_MARGIN),
@@ -8379,13 +8390,13 @@ typedef enum vmafgpu__vif_16 {
     VMAFGPU__VIF_16_MATRICES,
     VMAFGPU__VIF_16_FRAGMENTS = VMAFGPU__VIF_16_MATRICES * 128, /* words in the tap matrices of a scale */
     VMAFGPU__VIF_16_SHARED =
-        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices that compute the next scale */
+        (VMAFGPU__VIF_16_MATRICES - VMAFGPU__VIF_16_DOWN) * 512 /* bytes in the matrices for the next scale */
 } vmafgpu__vif_16;
 
-/* A gain limit, in the form that the statistics use. */
+/* A gain limit, converted to the numbers that kernels need. */
 typedef struct vmafgpu__vif_gain {
     double limit;
-    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign */
+    int32_t any;   /* 0 if the limit is 1, otherwise a mask of all bits below the sign bit */
     int32_t shift; /* the largest shift for which 2^shift is below the limit; 31 if the limit is 1 */
     uint32_t one;  /* always 1, but unknown to the optimiser */
 } vmafgpu__vif_gain;
@@ -8394,15 +8405,15 @@ typedef struct vmafgpu__vif_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* offsets in the scratch memory of the images of this scale: reference, distorted; not
-                               used at scale 0 */
+    uint64_t input[2];      /* offsets of the images of this scale in the scratch memory: reference, distorted; not used
+                               at scale 0 */
     uint64_t output[2];     /* offsets of the images of the next scale; not used at scale 3 */
     int32_t input_pitch, output_pitch;
     int32_t width, height; /* of the images of this scale */
     const void *log_table;
     const void *fragments; /* matrix form: tap matrices of this scale */
-    uint32_t *illegal;     /* [pairs]; above 8 bits, scale 0 sets bit 0 (reference) or bit 1 (distorted); NULL if
-                              samples need no check */
+    uint32_t *illegal;     /* [pairs]; at bit depths above 8, scale 0 sets bit 0 or bit 1 if a sample of the reference
+                              or of the distorted frame is illegal; NULL if samples need no check */
     uint32_t illegal_bits; /* bits that must be 0 in a word of two samples */
     vmafgpu__vif_gain gain;
     int32_t mean_shift, square_shift; /* right shifts of the vertical pass */
@@ -8420,9 +8431,9 @@ typedef struct vmafgpu__vif_launch {
 
 /* ---- on the CPU ---- */
 
-/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf: log2 to float first. This
- * equals floor(2048 * log2(m) + 1/2 + 2^-10). The table is built from the positions of its steps. Only the host
- * computes it; other devices receive a copy. */
+/* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf, which rounds log2(m) to
+ * float first. The result equals floor(2048 * log2(m) + 1/2 + 2^-10). For each value, the code computes the first m
+ * that has a larger value. Only the host computes the table; other devices receive a copy. */
 static VMAFGPU__UNUSED void vmafgpu__log_table(const vmafgpu__maths *maths, uint16_t *table) {
     int m = 32768;
     for (int level = 30720; level <= 32768; level++) {
@@ -8494,7 +8505,7 @@ VMAFGPU__COLD_END
 /* ---- in plain C ---- */
 
 enum {
-    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; limited so that the state of a strip stays in the L2
+    VMAFGPU__VIF_STRIP = 1984,      /* columns of a strip; few enough for the state of a strip to stay in the L2
                                        cache... */
     VMAFGPU__VIF_WIDE_THREADS = 16, /* ...if there are up to this many threads; with more threads, strips are
                                        narrower */
@@ -8911,16 +8922,16 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
  * samples of the lower row. The same pairs are used for all four rows; only the taps are shifted by one from row to
  * row. Squares are recomputed for each group of four rows, because that is faster than loading them from the L2 cache.
  *
- * Along a row, pairs are neighbouring samples. Even-numbered and odd-numbered pairs are stored separately, so that
- * adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the vertical
- * pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
+ * Along a row, a pair consists of two neighbouring samples. Even-numbered and odd-numbered pairs are stored separately,
+ * so that adjacent pairs in memory are four columns apart. Then one load serves four columns, just as one load of the
+ * vertical pass serves four rows. This saves loads, most of which cross cache lines and are expensive.
  *
  * The instructions multiply signed words, so 32768 is subtracted from 16-bit values before they are stored. Since the
  * taps add up to 2^16, this makes the sum of products too small by 2^31. Values of more than 16 bits are summed in
  * halves:
  * sum(t * x) = 2^16 * sum(t * high) + sum(t * low).
- * Each of the two sums fits 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the sums
- * are doubled afterwards. This is exact, because all taps of scale 3 are even. */
+ * Each of the two sums fits in 32 bits. At scale 3 the middle tap exceeds 32767, so the taps are halved there and the
+ * sums are doubled afterwards. This is exact, because all taps of scale 3 are even. */
 
 /* The taps of a scale as pairs, in two versions: for windows that start on an even row or column, and for windows that
  * start on an odd row or column. If the taps are used in a larger window, `first` is the number of pairs in that window
@@ -8933,8 +8944,8 @@ typedef struct vmafgpu__vif_taps_of {
 enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of a register */
 
 /* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window that
- * extends by `reach` on either side. SLOTS is the number of pairs in the window of four rows or columns. Along rows,
- * the reach is raised to 2 if it is less, so that windows start with a whole pair. */
+ * extends `reach` samples to either side of its centre. SLOTS is the number of pairs in the window of four rows or
+ * columns. Along rows, the reach is raised to 2 if it is less, so that windows start with a whole pair. */
 #define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
 #define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
@@ -8956,8 +8967,8 @@ typedef struct vmafgpu__vif_strip {
      * products. next_line: two rows of the next scale of both images. */
     uint16_t *line[4][8], *next_line[2][2];
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
-    /* Columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come first, then
-     * columns 1, 5, ..., and so on. */
+    /* In these lines, columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come
+     * first, then columns 1, 5, ..., and so on. */
     uint32_t *mean[4];    /* weighted mean of the reference, for each row */
     int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
@@ -8970,8 +8981,8 @@ typedef struct vmafgpu__vif_strip {
 typedef struct vmafgpu__vif_totals {
     /* Sums of logarithms have two parts, see vmafgpu__vif_logs(). */
     vmafgpu__v numerator[VMAFGPU__MAX_VARIANTS][2];
-    vmafgpu__v denominator[2]; /* each lane includes VIF_LOG_BIAS + VIF_LOG_NOISE `registers` times, once per register
-                                  of samples; equal for all distorted images, like `logs` */
+    vmafgpu__v denominator[2]; /* each lane contains the constant VIF_LOG_BIAS + VIF_LOG_NOISE once per register of
+                                  samples (`registers` times); like `logs`, equal for all distorted images */
     vmafgpu__v noise[2];       /* [0] accumulates whole 64-bit lanes, each holding two 32-bit values; [1] accumulates
                                   only the upper value of each lane */
     unsigned logs, registers;
@@ -8992,8 +9003,8 @@ static void vmafgpu__vif_set_taps(vmafgpu__vif_taps_of *out, int scale, int reac
     }
 }
 
-/* Returns its argument, but prevents the compiler from knowing that the two are equal. Otherwise compilers would keep
- * the taps in registers that the sums need. */
+/* Returns its argument, but hides from the compiler that the two are equal. Otherwise compilers would keep the taps in
+ * registers that the sums need. */
 VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]))[2] {
     __asm__ volatile("" : "+r"(taps));
     return taps;
@@ -9068,8 +9079,8 @@ VMAFGPU__INLINE void vmafgpu__vif_double(vmafgpu__v *sum, int count) {
 
 /* ---- pairs of rows ---- */
 
-/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside too, returns the address of row
- * 0; its content is then not used. */
+/* Returns the address of row y, mirrored at the borders. If the mirrored row is outside the image too, returns the
+ * address of row 0; its content is then not used. */
 VMAFGPU__INLINE const char *vmafgpu__vif_row_at(const vmafgpu__vif_strip *s, const vmafgpu__vif_picture *image,
                                                 int wide, int y) {
     const int at = vmafgpu__reflect(y, s->job->h);
@@ -9430,8 +9441,9 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
 }
 #undef VMAFGPU__VIF_PLACE_OF
 
-/* Computes rounded weighted sums of lines, for columns starting with x: of the means, and of `squares` pairs of lines.
- * A pair of lines contains high and low halves, which are combined as high + ((low + 32768) >> 16). */
+/* Computes rounded weighted sums along lines, for columns starting with x: first along the line of means, then along
+ * `squares` pairs of lines. A pair of lines contains high and low halves. They are combined as
+ * high + ((low + 32768) >> 16). */
 VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *const *line, int x, int squares,
                                         int most, vmafgpu__v (*out)[4]) {
     const int count = 1 + 2 * squares;
@@ -9470,8 +9482,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
  * chosen so that 2048 times its logarithm is nearly an integer. The rest of the logarithm is computed with a short
  * polynomial. The value of the polynomial is rounded to an integer by adding it to a number of at least 1.5 * 2^23. The
  * results have been compared with those of the table for all 32768 significands and are equal. The upper bits of the
- * float contain the exponent and the index of the part. They contribute LOG_PART per part, which is added when the sums
- * are finished. */
+ * float contain the exponent and the index of the part. Their contribution to the logarithm, LOG_PART per part, is
+ * added when the sums are finished. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
 #if VMAFGPU__LOG_BITS == 3
@@ -9583,7 +9595,7 @@ VMAFGPU__INLINE void vmafgpu__vif_numerators(const vmafgpu__plan *plan, int vari
 
 /* Adds a register of samples to the totals, except for its numerator terms. Divisions have a long latency, so these
  * terms remain pending, and the terms of the previous register are added instead. The memory at s2 must stay unchanged
- * until the pending terms are added. If `reference` is set, sums that depend on the reference only are added too. */
+ * until the pending terms are added. If `reference` is set, also adds to the sums that depend on the reference only. */
 VMAFGPU__INLINE void vmafgpu__vif_add(const vmafgpu__plan *plan, int variants, int reference,
                                       const vmafgpu__vif_constants *c, const int32_t *s1, const int32_t *s2,
                                       int32_t *s12, vmafgpu__vif_pending *pending, vmafgpu__vif_totals *totals) {
@@ -9636,7 +9648,7 @@ static uint64_t vmafgpu__vif_lanes(const vmafgpu__v *logs, uint32_t bias) {
     return sum;
 }
 
-/* Converts the totals of `samples` samples into sums, and then clears the totals. denominator and flat_count are set
+/* Converts the totals of `samples` samples into sums, and then clears the totals. Sets `denominator` and `flat_count`
  * only if `reference` is set. */
 static void vmafgpu__vif_deliver(const vmafgpu__plan *plan, vmafgpu__vif_totals *totals, int reference, int samples,
                                  vmafgpu__vif_sums *sums) {
@@ -9767,7 +9779,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     const vmafgpu__vif_job *job = s->job;
     const int reach = vmafgpu__vif_reach(job->scale), slots = VMAFGPU__VIF_SLOTS(reach);
     const int has_sums = !job->images_only;
-    /* Bytes between pairs of rows, which must not be a multiple of 4096, and bytes between images. */
+    /* The distance in bytes between pairs of rows, which must not be a multiple of 4096, and the distance between
+     * images. */
     const ptrdiff_t pitch = (2 * s->blocks + 1) * VMAFGPU__V_BYTES;
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
@@ -9786,7 +9799,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
         for (int i = 0; i < slots; i++)
             at[i] = (from + i) % slots * pitch;
         /* For all four rows, the vertical pass and the borders are computed first. Otherwise wide loads that overlap
-         * the narrow stores of the borders would stall, because store forwarding is impossible. */
+         * the narrow stores of the borders would stall, because such stores cannot be forwarded to them. */
         for (int d = -1; d < job->distorted_count; d++) {
             const vmafgpu__vif_picture *picture = d < 0 ? &job->reference : &job->distorted[d];
             const char *image = pairs_at + (1 + d) * plane, *ahead[4];
@@ -9864,7 +9877,7 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
             at += 2 * (size_t)s.odd * sizeof(uint16_t);
         }
     }
-    /* All strips have about the same width, which is a multiple of the widest registers. */
+    /* All strips have about the same width, which is a multiple of 64 columns so that it fills the widest registers. */
     const int strips = (job->w + job->widest - 1) / job->widest;
     const int width = ((job->w + strips - 1) / strips + 63) / 64 * 64;
     for (int x = 0; x < job->w; x += width) {
@@ -9883,7 +9896,7 @@ static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vm
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
 VMAFGPU__COLD
 
-/* ---- on a GPU: one launch per variant and scale, in this order ---- */
+/* ---- on a GPU: one launch per variant and scale, variant by variant ---- */
 
 /* The matrix form exists for compute capability 8.0 and later. The 16 x 16 matrix form exists for CDNA from gfx90a on,
  * and for gfx12. The plain form exists for all devices. There are two versions of the statistics. One uses doubles
@@ -9895,7 +9908,7 @@ typedef enum vmafgpu__vif_statistic {
     VMAFGPU__VIF_STATISTICS
 } vmafgpu__vif_statistic;
 
-/* Kinds of input: scale 0 with 8 bits, 9 to 12 bits, and 13 to 16 bits; then scales 1, 2 and 3. */
+/* Kinds of input: scale 0 at bit depths of 8, of 9 to 12, and of 13 to 16; then scales 1, 2 and 3. */
 enum { VMAFGPU__VIF_INPUTS = 6 };
 static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATISTICS][VMAFGPU__VIF_INPUTS] = {
     { { "vmafgpu_vif_plain_0_8_f64", "vmafgpu_vif_plain_0_16_f64", "vmafgpu_vif_plain_0_16_f64",
@@ -9916,8 +9929,8 @@ static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
 
-/* Returns the block of a kernel. `limit` is the maximum shared memory of a block on this device. `threads` is the
- * maximum number of threads per block of this kernel, or 0 if unknown. */
+/* Returns the block of a kernel: its threads and its shared memory. `limit` is the maximum shared memory of a block on
+ * this device. `threads` is the maximum number of threads per block of this kernel, or 0 if unknown. */
 static vmafgpu__block vmafgpu__vif_block(vmafgpu__kernel_form form, int scale, int bit_depth, int lanes, uint32_t limit,
                                          uint32_t threads) {
     static const uint32_t most[VMAFGPU__VIF_INPUTS] = { VMAFGPU__VIF_WARPS_0_8,  VMAFGPU__VIF_WARPS_0_12,
@@ -9996,9 +10009,9 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
 
 /* ---- matrices of the 16 x 16 matrix form ----
  *
- * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold RESULTS values of k, starting
- * with RESULTS * g, and then RESULTS values starting with 16 + RESULTS * g. With 64 lanes, the digits of taps are
- * signed. If a tap does not fit two digits, the excess is in the rest matrix. */
+ * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold the elements for RESULTS
+ * successive values of k, from RESULTS * g on, and then for RESULTS values from 16 + RESULTS * g on. With 64 lanes, the
+ * digits of taps are signed. If a tap does not fit in two digits, the excess is in the rest matrix. */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -10010,8 +10023,8 @@ static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, i
         tap = vmafgpu__vif_tap_or_0(scale, k - row - 8 + vmafgpu__vif_reach(scale));
     } else if (scale + 1 < VMAFGPU__SCALES &&
                (which >= VMAFGPU__VIF_16_ACROSS || row / 8 == (which - VMAFGPU__VIF_16_DOWN) / 3)) {
-        /* 8 outputs: DOWN fills rows 0..7 for the reference, rows 8..15 for the distorted image; ACROSS has both digits
-         * in one lane */
+        /* There are 8 outputs. DOWN computes them in rows 0..7 for the reference, and in rows 8..15 for the distorted
+         * image. ACROSS has both digits of an output in one lane. */
         const int output =
             which < VMAFGPU__VIF_16_ACROSS ? row % 8 : row / results * (results / 2) + row % (results / 2);
         tap = vmafgpu__vif_tap_or_0(scale + 1, k - 2 * output - 8 + vmafgpu__vif_reach(scale + 1));
@@ -10048,8 +10061,8 @@ typedef char
                                    ? 1
                                    : -1];
 
-/* Writes one byte per logarithm: the difference between the logarithm and its approximation by the kernels. Uses
- * VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
+/* Writes one byte per logarithm: the difference between the logarithm and the approximation that the kernels compute.
+ * Uses VMAFGPU__VIF_TABLES_SIZE bytes as scratch memory. */
 static void vmafgpu__vif_log_bytes(const vmafgpu__maths *maths, unsigned char *bytes) {
     uint16_t *table = (uint16_t *)(void *)bytes; /* in the same memory: no entry is overwritten before it is read */
     vmafgpu__log_table(maths, table);
@@ -10244,8 +10257,8 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>motion                                       change of blurred references
  * ================================================================================================
- * Follows integer_motion.c of libvmaf. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu
- * features with the chapter on vif, in addition to general helpers.
+ * Follows integer_motion.c of libvmaf. This chapter and the chapter on vif share vmafgpu__kernel_form and
+ * vmafgpu__put_matrix(), which >>gpu features defines.
  * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -10266,8 +10279,8 @@ static const vmafgpu__column vmafgpu__motion_columns[] = {
 
 VMAFGPU__TABLE int32_t vmafgpu__motion_taps[5] = { 3571, 16004, 26386, 16004, 3571 };
 
-/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit 32 bits, so
- * it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
+/* Returns the sum of taps times values y, rounded and shifted right, for |y| <= 65535. The sum does not fit in 32 bits,
+ * so it is passed in two parts: the sum for y >> 8, and the sum for y & 255. The shift is the bit depth in the vertical
  * pass and 16 in the horizontal pass. */
 VMAFGPU__FN int32_t vmafgpu__motion_round(int32_t high, int32_t low, int shift) {
     return (high + ((low + ((int32_t)1 << (shift - 1))) >> 8)) >> (shift - 8);
@@ -10285,8 +10298,8 @@ enum {
     VMAFGPU__MOTION_MATRIX_MARGIN = 8,   /* bytes between rows in shared memory */
     VMAFGPU__MOTION_MATRIX_ROW_8 = VMAFGPU__MOTION_MATRIX_WIDTH + 16 + VMAFGPU__MOTION_MATRIX_MARGIN,
     VMAFGPU__MOTION_MATRIX_ROW_12 = 2 * (VMAFGPU__MOTION_MATRIX_WIDTH + 16) + VMAFGPU__MOTION_MATRIX_MARGIN,
-    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames and their surroundings, then
-     * one word per warp. */
+    /* Plain form: the tile, then one word per warp. Matrix form: the tiles of both frames with their margins, then one
+     * word per warp. */
     VMAFGPU__MOTION_PLAIN_SHARED =
         (VMAFGPU__MOTION_TILE_HEIGHT * VMAFGPU__MOTION_STRIDE + VMAFGPU__MOTION_THREADS / 32) * 4,
     VMAFGPU__MOTION_MATRIX_SHARED_8 = 2 * (8 * VMAFGPU__MOTION_MATRIX_WARPS_8 + 8) * VMAFGPU__MOTION_MATRIX_ROW_8 +
@@ -10375,7 +10388,7 @@ static int vmafgpu__motion_is_ready(const vmafgpu__extractor *e, const vmafgpu__
 }
 
 /* Computes motion2 and motion3 of the next position. `row` may be NULL. The state contains the latest SAD scores, and
- * motion3 of the previous position before the moving average was applied. */
+ * the value that motion3 of the previous position had before the moving average was applied. */
 static void vmafgpu__motion_emit(const vmafgpu__extractor *e, vmafgpu__temporal_state *m, double *row) {
     double unwanted[2], *late = row ? row + e->columns[2] : unwanted, *motion2 = &late[0], *motion3 = &late[1];
     const int window = vmafgpu__motion_window(e);
@@ -10558,12 +10571,13 @@ static const vmafgpu__cpu_feature vmafgpu__motion_cpu = {
 
 /* Two rows are processed at a time. Differences are stored as pairs of rows, because the instructions add pairs of
  * products: the even 16-bit lanes hold the upper row, and the odd lanes hold the lower row. Three such pairs contain
- * the windows of two rows. Along a row, pairs are neighbouring samples, and three loads contain the windows of an even
- * and an odd column.
+ * the windows of two rows. Along a row, a pair consists of two neighbouring samples, and three loads contain the
+ * windows of an even and an odd column.
  *
- * Results of the vertical pass may have up to 17 bits. If a result does not fit 16 bits, both rows are recomputed, and
- * each result 2 a + b is stored as a half a and a last bit b. This is exact: (sum(t (2 a + b)) + 2^15) >> 16 equals
- * (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit 32 bits. */
+ * Results of the vertical pass may have up to 17 bits. If a result does not fit in 16 bits, both rows are recomputed,
+ * and each result 2 a + b is stored as two numbers, `a` and the last bit `b`. This is exact:
+ * (sum(t (2 a + b)) + 2^15) >> 16 equals (sum(t a) + ((sum(t b) + 2^15) >> 1)) >> 15, where all sums fit in 32
+ * bits. */
 
 typedef struct vmafgpu__motion_pairs_of {
     vmafgpu__v of[2][3]; /* taps for the pairs of a window: [0] for the even row or column, [1] for the odd one */
@@ -10605,8 +10619,8 @@ VMAFGPU__INLINE void vmafgpu__motion_pair(const void *const *rows, int wide, int
 }
 
 /* Computes the vertical pass of two rows. The third pair is computed from `rows`, and the rows of the fourth pair are
- * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not
- * fit 16 bits. */
+ * prefetched. If `split` is set, all three pairs are read from memory instead. Returns nonzero if a result does not fit
+ * in 16 bits. */
 VMAFGPU__INLINE int vmafgpu__motion_down(const vmafgpu__motion_job *job, int16_t *const *pair, const void *const *rows,
                                          int wide, int split) {
     enum { LANES = VMAFGPU__V_BYTES / 2 };
@@ -10763,8 +10777,8 @@ static int vmafgpu__motion_tap_or_0(int i) {
 }
 
 /* Return elements of the matrices for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8
- * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the present frame.
- * Its digits are signed. */
+ * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the current frame.
+ * The digits of this matrix are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -11041,9 +11055,9 @@ VMAFGPU__FN int32_t vmafgpu__magnitude(int32_t v) {
     return v < 0 ? (int32_t)(0u - (uint32_t)v) : v;
 }
 
-/* The result of weighting a coefficient by the contrast sensitivity: its magnitude, its share in the masking threshold
- * of each of its eight neighbours, and the amount by which its share in its own threshold is larger. Shares are summed
- * modulo 2^32. */
+/* The result of weighting a coefficient by the contrast sensitivity. `signal` is its magnitude, and `side` is its share
+ * in the masking threshold of each of its eight neighbours. The share of the coefficient in its own threshold is `side`
+ * + `centre`. Shares are summed modulo 2^32. */
 typedef struct vmafgpu__adm_weighted {
     int32_t signal;
     uint32_t side, centre;
@@ -11061,7 +11075,7 @@ VMAFGPU__FN vmafgpu__adm_weighted vmafgpu__adm_weigh(int scale, int band, uint32
                                                                 libvmaf */
         out.signal = vmafgpu__magnitude(product);
     } else {
-        /* In libvmaf the rounding constant overflows to -2^31. This must be reproduced. */
+        /* In libvmaf the rounding constant overflows to -2^31, which this code must reproduce. */
         const int32_t magnitude = vmafgpu__magnitude((int32_t)(((int64_t)factor * value + 134217728) >> 28));
         side = (int32_t)((143165577 * (int64_t)magnitude - 2147483648LL) >> 32);
         centre = (int32_t)((286331153 * (int64_t)magnitude - 2147483648LL) >> 32);
@@ -11096,12 +11110,12 @@ VMAFGPU__FN int64_t vmafgpu__adm_cube(int scale, int32_t o, int shift) {
 }
 
 #ifndef VMAFGPU_KERNELS
-/* ---- bounds: when vector code and the fast form on GPUs give the same results as the definitions above ---- */
+/* ---- bounds within which vector code and the fast form on GPUs give the same results as the definitions ---- */
 
-/* Whether all values fit their integer types even for the largest coefficients, given the gain limit of a variant and
- * its factors ([0] for h and v, [1] for d). The gain limit must be an integer, and the factors must be in the usual
- * range, as they are in adm_csf_mode 0, 2 and 3. All other variants use the general forms. If both forms can be used,
- * they compute the same sums. */
+/* Whether the vector code and the fast form can be used for a variant with this gain limit and these factors ([0] for h
+ * and v, [1] for d). The gain limit must be an integer, and the factors must be in a range in which no value overflows
+ * its integer type, even for the largest coefficients. The factors of adm_csf_mode 0, 2 and 3 are in this range. All
+ * other variants use the general forms. If both forms can be used, they compute the same sums. */
 static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, double gain_limit, int scale) {
     /* For each scale, the largest absolute value in the bands h, v and d. It follows from the sums of the absolute
      * values of the taps, mirrored borders included. */
@@ -11110,19 +11124,20 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
     if (!(gain_limit >= 1 && gain_limit <= 100) || gain_limit != (double)(int)gain_limit)
         return 0;
     if (scale) {
-        /* Weighted values stay below 2^30. Thresholds do too, because each is at most the mean of weighted values. So
-         * nothing wraps, the scaled square is positive, and the sum of twelve cubes fits 64 bits. */
+        /* Weighted values stay below 2^30. So do thresholds, because each is at most the mean of weighted values.
+         * Therefore nothing wraps, the scaled square is positive, and the sum of twelve cubes fits in 64 bits. */
         const double limit = 288230376151711744.0; /* 2^58: limit of the product before its right shift by 28 */
         return f * bound < limit && d * bound < limit;
     }
-    /* At scale 0 the signals are the products. Their scaled squares (2^30)^2 >> 29 and (2^30.5)^2 >> 30 still
-     * fit 31 bits. */
+    /* At scale 0 the signals are the products. Their scaled squares, which are below (2^30)^2 >> 29 for h and v, and
+     * below (2^30.5)^2 >> 30 for d, still fit in 31 bits. */
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
     /* For d the threshold is shifted left by 12. The result must not wrap, so the threshold must be below 2^19. `side`
      * is 16/15 of a weighted value, and nine of these terms are summed per band; `centre` adds at most 16384 in each
      * band. With `share` as defined below, the sum |h| + |v| + share * |d| is at most 41764 if share is 0, and at most
-     * 44562 if share is one half. As a function of share, this maximum is convex. */
+     * 44562 if share is one half. As a function of share, this maximum is convex, so linear interpolation between the
+     * two is an upper bound. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
@@ -11131,7 +11146,7 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
 /* Returns the largest coefficient of scale 0 up to which the following shortcuts are exact:
  *   - The restored value is the smaller of the two magnitudes (exact up to 16383).
  *   - The share of the centre does not wrap (it wraps if a weighted value is 15360 or more).
- *   - No weighted value is exactly half way between integers, where rounding would depend on the sign. The smallest
+ *   - No weighted value is exactly halfway between two integers, where rounding would depend on the sign. The smallest
  *     coefficient with such a value is half the unit divided by the largest power of two that divides the factor. */
 static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
     const uint32_t unit = band == 2 ? 131072 : 32768, power = factor & (0u - factor);
@@ -11147,7 +11162,8 @@ static VMAFGPU__UNUSED int vmafgpu__adm_plain_limit(uint32_t factor, int band) {
 /* Widths of tiles, in columns of the band. A warp processes the columns of its tile in order. A tile has as many rows
  * of the band as the warp has lanes; two of these rows serve only as neighbours. Wider tiles repeat less work at their
  * sides. Narrower tiles are more numerous and need less shared memory. With 64 lanes, each column of a tile takes twice
- * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels keep more sums. */
+ * as much memory. Widths are multiples of four. In tiles of more than 12 columns, the kernels round and clear their
+ * 64-bit sums before they can overflow. */
 enum {
     VMAFGPU__ADM_THREADS = 128,     /* threads per block; each warp has its own tile */
     VMAFGPU__ADM_ROW_THREADS = 256, /* threads per block of the row kernel */
@@ -11194,11 +11210,11 @@ typedef struct vmafgpu__adm_addends {
 typedef struct vmafgpu__adm_fast {
     float gain; /* gain limit, which is an integer */
     uint32_t whole_gain;
-    uint32_t gain_reach;     /* largest number whose product with the gain limit fits 32 bits */
+    uint32_t gain_reach;     /* largest number whose product with the gain limit fits in 32 bits */
     float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
     uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
-    float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most
-                                this */
+    float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most this
+                                number */
     float upper;             /* scale 0: 2^23 + 2^15 */
     uint32_t mask[2];        /* bits that the right shift of a term drops, in both halves of the word */
     uint32_t half[2];        /* rounding constant of that shift */
@@ -11210,7 +11226,7 @@ typedef struct vmafgpu__adm_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch memory of the first pair, followed by that of the other pairs */
     uint64_t scratch_size;  /* per pair */
-    uint64_t input[2];      /* offsets in the scratch memory of the low-pass bands of the previous scale: reference,
+    uint64_t input[2];      /* offsets of the low-pass bands of the previous scale in the scratch memory: reference,
                                distorted */
     uint64_t output[2];     /* offsets of the low-pass bands of this scale */
     uint64_t row_sums;      /* offset of the row sums of this scale: [VMAFGPU__ADM_ROW_SUMS][h] */
@@ -11296,7 +11312,7 @@ static double vmafgpu__csf_limit(int scale, int diagonal) {
 }
 
 /* Returns the largest adm_csf_scale that adm_csf_mode 1 supports, or the largest adm_csf_diag_scale if `diagonal` is
- * set, rounded down to two digits. In other modes no sensitivity exceeds the limit. */
+ * set, rounded down to two significant digits. In other modes no sensitivity exceeds the limit. */
 static double vmafgpu__csf_largest_weight(int diagonal, double view_dist, int display_height) {
     double largest = 50;
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -11462,7 +11478,7 @@ typedef struct vmafgpu__adm_task {
     const vmafgpu__adm_variant *variants;
     int variant_count;
     int distorted;   /* number of pictures compared with the reference */
-    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if 0, all rows share the same sums */
+    int sums_stride; /* sums of row y are added to sums[sums_stride * y]; if it is 0, all rows share the same sums */
     vmafgpu__adm_image image[1 + VMAFGPU__MAX_DISTORTED]; /* [0] is the reference */
     void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
@@ -11483,10 +11499,10 @@ typedef struct vmafgpu__adm_lines {
     uint32_t *column_sum;
 } vmafgpu__adm_lines;
 
-/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. They are
- * kept for three rows. */
+/* Values of one row for one variant: mask sums and signals of the numerator [0] and of the impairment [1]. Three rows
+ * are kept. */
 typedef struct vmafgpu__adm_row {
-    uint32_t *side[2], *centre[2]; /* centre: the additional share of the centre; sums are modulo 2^32 */
+    uint32_t *side[2], *centre[2]; /* as in vmafgpu__adm_weighted; sums are modulo 2^32 */
     int32_t *signal[2][VMAFGPU__BANDS];
 } vmafgpu__adm_row;
 
@@ -11494,8 +11510,8 @@ typedef struct vmafgpu__adm_row {
 typedef struct vmafgpu__adm_work {
     int16_t *line[2][2][2]; /* [frame][low, high filter][parts]; the parts are samples at scale 0, otherwise l and h
                                of 65536 h + l */
-    uint16_t *inside;       /* a mask: all bits of a word are set inside the region of the sums; in the order of
-                               packed chunks */
+    uint16_t *inside;       /* mask words in the order of packed chunks: inside the region of the sums, all bits are
+                               set */
     uint32_t *column_sum;
     uint32_t *rest[VMAFGPU__BANDS]; /* positive differences between signals and thresholds in a row, without gaps */
     void *narrow[4];                /* copies of input rows that are narrower than a chunk */
@@ -11941,19 +11957,20 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
  *     which are kept for three rows.
  *   - Once the row below is computed, the masked cubes are added.
  * A chunk is one register of words, or two registers of 32-bit lanes. Coefficients of scale 0 are words in PACKED
- * ORDER. This is the order of lanes that pack produces from two registers in order. Unpack restores the original order,
- * so lanes need not be permuted.
+ * ORDER, which is the order of lanes that a pack instruction produces from two consecutive registers. Unpack
+ * instructions restore the original order, so lanes need not be permuted.
  *
  * Shortcuts compared with the shared definitions, and why they are exact:
- *   filters     At scale 0 all sums fit 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored borders
- *               included. With taps c, sums of c l fit 32 bits. Sums of c h are computed modulo 2^32, which is enough
- *               because the final result fits 32 bits.
+ *   filters     At scale 0 all sums fit in 32 bits. At other scales, x = 65536 h + l with |x| < 1.63e9, mirrored
+ *               borders included. With taps c, sums of c l fit in 32 bits. Sums of c h are computed modulo 2^32, which
+ *               is enough because the final result fits in 32 bits.
  *   angle       In floats, each side of the comparison has an error of less than 2^-19. If the sides differ by less
  *               than 2^-18, the definition is used.
  *   scale 0     Up to vmafgpu__adm_plain_limit(), the restored value is min(|o|, |t|) if the signs are equal (verified
- *               for all pairs o, t), and the gain, an integer, multiplies |o|. Weighted values c of magnitudes m with
- *               factor F: (F m + 2^14) >> 15 is the upper half of (4 m) F, halved with rounding. For d,
- *               (F m + 2^16) >> 17 is the upper half of m F, halved with rounding. Shares of the threshold:
+ *               for all pairs o, t), and with the gain, an integer, it is min(gain |o|, |t|). The weighted value c of a
+ *               magnitude m with factor F is (F m + 2^14) >> 15, which is the upper half of the product of 4 m and F,
+ *               halved with rounding. For d, it is (F m + 2^16) >> 17, which is the upper half of the product of m and
+ *               F, halved with rounding. Shares of the threshold:
  *               side = c + ((273 c + 2048) >> 12), and 273 / 4096 is 2184 / 32768. mid = 2 c + ((546 c + 2048) >> 12).
  *               Columns with larger coefficients are recomputed with the definition.
  *   scale 1..   With u = |o| and v = |t|: up to u = 16384, the restored value is min(u, v). For larger u, the divisors

@@ -85,7 +85,7 @@ for target in $targets; do
     try $ZIG cc -target "$target" -std=c99 -O2 $strict -I. -c -o "$work/header.o" "$work/header.c"
     header=$cell
     # shellcheck disable=SC2086
-    try $ZIG c++ -target "$target" -x c++ -std=c++11 -fsyntax-only $strict -I. "$work/header.c"
+    try $ZIG c++ -target "$target" -std=c++11 -O1 -c -x c++ -o "$work/header.o" $strict -I. "$work/header.c"
     cxx=$cell
     exe=
     case $target in *windows*) exe=.exe ;; esac

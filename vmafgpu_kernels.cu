@@ -3796,7 +3796,7 @@ GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
-/* Returns the plane to process, or NULL if the pair is not to be processed. */
+/* Returns the plane to process, or NULL if the pair must be skipped. */
 GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
     return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
@@ -4212,7 +4212,7 @@ struct CambiStrip {
     uint32_t cell;          /* words per histogram */
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
-    bool has_pair, has_own;   /* whether they are inside the picture */
+    bool has_pair, has_own;   /* whether these columns and the sample are inside the picture */
     uint32_t zero, counted;   /* sample value of the first counted code; number of counted codes */
 };
 
@@ -5962,8 +5962,8 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- solution matrix: a QR decomposition with whole matrices, by a thread block ----
  *
- * A thread holds five rows of a column. A reflection does not change the rows above its first row, because its vector
- * is 0 there. Sums of products can omit these zeros as long as all numbers are finite. */
+ * A thread holds five rows of a column. The reflection of step k does not change the rows above row k, because its
+ * vector is 0 in these rows. Sums of products can omit these zeros as long as all numbers are finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
@@ -8161,8 +8161,8 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if the latter is
- * 0. */
+/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if the variance of
+ * the block is 0. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -8472,8 +8472,8 @@ GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPOR
     edit_import(launch);
 }
 
-/* Applies the edits of a batch to the plane. A thread processes some samples of a column; the last edit that covers a
- * sample replaces it. */
+/* Applies the edits of a batch to the plane. A thread processes some samples of a column; each sample receives its
+ * value from the last edit that covers it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;

@@ -64,7 +64,7 @@
  *     vmafgpu_pool(v, vmafgpu_column_index(v, "psnr_y"), VMAFGPU_POOL_MIN, &value);
  *     vmafgpu_percentile(v, vmafgpu_model_column(v, 1), 5, &value);
  *
- * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. The feature motion, which
+ * SCORES AS THEY BECOME READY. Call vmafgpu_next_score() after each push and after the flush. The motion feature, which
  * the models use, depends on the next reference. On the CPU, the score of a frame therefore becomes ready when the next
  * pair is pushed; on a GPU, when the batch that contains the next pair has finished. Alternatively, set
  * config.on_score, a callback that receives each score. For an endless stream, set config.discard_scores: memory use
@@ -80,10 +80,10 @@
  * SINGLE PAIRS AND CANDIDATES. vmafgpu_score_pair() scores a pair that is not part of the clip, and allocates nothing.
  * Pass the previous reference, because motion depends on it; if it is NULL, motion is 0. vmafgpu_score_candidates()
  * scores several encodes of one frame. On the CPU, the work that depends only on the reference is done just once.
- * Neither function changes the clip, so you must still push the encode that you choose. As part of the clip, this
- * encode can get a lower score, because its motion2 then also depends on the next reference. All candidates have the
- * same motion2. Scores are clipped to the score range of the model. To rank encodes that reach the upper end of this
- * range, set disable_clip in the model config.
+ * Neither function changes the clip, so you must still push the encode that you choose. When you push that encode, its
+ * score can be lower than its score as a candidate, because in the clip its motion2 also depends on the next reference.
+ * All candidates have the same motion2. Scores are clipped to the score range of the model. To rank encodes that reach
+ * the upper end of this range, set disable_clip in the model config.
  *
  *     vmafgpu_frame ref = reference(i), before = reference(i - 1), encodes[2] = {encode(i, 20), encode(i, 30)};
  *     vmafgpu_score score, scores[2];
@@ -154,10 +154,10 @@
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
  * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
  * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
- * to the base. vmafgpu_edit_gradient() shows which feature sums affect the score most; vmafgpu_edit_blocks() estimates
- * how much of the score is lost in each block of the frame. Edits require models that use only adm, vif and motion, as
- * all v0.6 models do except the float ones. Edits change neither the clip nor your frames: write the chosen samples
- * into your frame before you push it.
+ * to the base. vmafgpu_edit_gradient() shows which of the sums that the features compute for a frame affect the score
+ * most; vmafgpu_edit_blocks() estimates how much of the score is lost in each block of the frame. Edits require models
+ * that use only adm, vif and motion, as all v0.6 models do except the float ones. Edits change neither the clip nor
+ * your frames: write the chosen samples into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
@@ -250,8 +250,8 @@
  *           motion_force_zero (force_0) false | motion_blend_factor (mbf) 1, 0..1
  *           motion_blend_offset (mbo) 40, 0..1000 | motion_fps_weight (mfw) 1, 0..5
  *           motion_max_val (mmxv) 10000, 0..10000 | debug false
- *   cambi   cambi; full_ref adds cambi_source and cambi_full_reference, whose names do not include options. Uses the
- *           luma of the distorted frame or, with full_ref, of both frames
+ *   cambi   cambi; full_ref adds the columns cambi_source and cambi_full_reference; option values are never appended to
+ *           these two names. Uses the luma of the distorted frame or, with full_ref, of both frames
  *           cambi_max_val (cmxv) 1000, 0..1000 | cambi_high_res_speedup (hrs) 0, or 1080, 1440, 2160 | full_ref false
  *           cambi_vis_lum_threshold (vlt) 0, 0..300 cd/m2 | max_log_contrast (mlc) 2, 0..5
  *           window_size (ws) 65, 15..127 | cambi_topk (ctpk) and topk: both 0.6, 0.0001..1
@@ -260,9 +260,9 @@
  *           the encode, if different from those of the frames
  *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
  *           heatmaps_path: see config.on_heatmap
- *           the width or the height must be at least 216 pixels. window_size is for 4K and is scaled with the frame
- *           size. The scaled window must not exceed 65 pixels, so frames larger than 4K require cambi_high_res_speedup
- *           or a smaller window_size
+ *           the width or the height must be at least 216 pixels. window_size is given for 4K frames and is scaled in
+ *           proportion to width + height. The scaled window must not exceed 65 pixels, so frames larger than 4K require
+ *           cambi_high_res_speedup or a smaller window_size
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
  *           prescaling
  *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
@@ -291,7 +291,7 @@
  *           adm_skip_aim_scale (sasc) none, 0..3
  *   float_vif      vif_scale0..3
  *           vif_enhn_gain_limit (egl) 100, 1..100 | vif_kernelscale (ks) 1, or another value from the list in libvmaf
- *           vif_prescale (ps) 1, 0.1..4; CPU only if the result has more than 65535 rows
+ *           vif_prescale (ps) 1, 0.1..4; CPU only if the prescaled frame has more than 65535 rows
  *           vif_prescale_method (pm) nearest, or bilinear, bicubic, lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, and the same for scales 2 and 3 | vif_sigma_nsq (snsq) 2, 0..5
  *           vif_skip_scale0 (ssclz) false
@@ -370,8 +370,8 @@
  * memory as a single GPU would with the same settings. Device frames are read in place if they are on the GPU that
  * vmafgpu_next_device() returns before the push. Frames on another GPU are copied peer to peer; this requires one byte
  * per sample for 8-bit frames, and samples in the low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and
- * vmafgpu_stream_wait() require a single GPU. With several GPUs, device frames must therefore be ready when they are
- * pushed, and RGB frames must be in host or pinned memory.
+ * vmafgpu_stream_wait() require a single GPU. With several GPUs, therefore, device frames must be ready when they are
+ * pushed. RGB frames must be in host or pinned memory if several GPUs are used.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -387,26 +387,25 @@
  *   - If an AMD GPU faults, for example because the memory of a device frame is too small, the AMD runtime terminates
  *     the process.
  *
- * LIVE SCORES. In libvmaf, motion2 of frame i is the smaller of two differences: |i, i-1|, the difference from the
- * previous reference, and |i+1, i|, the difference from the next. Each is the mean absolute difference between two
- * blurred references (integer_motion of libvmaf). For the last frame, motion2 is |i, i-1|; for the first frame, it is
- * 0.
- *   - With config.live, motion2 is |i, i-1| for every pair except the first, where it is 0. In the same way, motion3,
- *     and motion columns computed with non-default options, use only earlier frames. All other columns are unchanged.
- *     Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends with this
- *     pair. motion2 is never lower than without config.live, so most scores are slightly higher. Pooling uses these
- *     scores.
+ * LIVE SCORES. Let D(a, b) be the mean absolute difference between the blurred references a and b (integer_motion in
+ * libvmaf). In libvmaf, motion2 of frame i is the smaller of D(i, i-1) and D(i+1, i). For the last frame, motion2 is
+ * D(i, i-1); for the first frame, it is 0.
+ *   - With config.live, motion2 is D(i, i-1) for every pair except the first, where it is 0. In the same way, motion3
+ *     and the motion columns for non-default options use only the current and earlier references. All other columns are
+ *     unchanged. Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends
+ *     with this pair. motion2 is never lower than without config.live, so most scores are slightly higher. Pooling uses
+ *     these scores.
  *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
  *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
  *     the pair during the call.
  *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
- * FROM THE API OF LIBVMAF. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c, which
- * implements the functions of libvmaf on top of this header. In new code, fill in one config before the open, instead
- * of calling a function for each model and feature. Functions report a failure with a vmafgpu_result and a message, not
- * with a negative errno. In the table, a name before a colon is a parameter of the function of libvmaf; the text after
- * the colon replaces this parameter.
+ * MIGRATING FROM THE LIBVMAF API. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c,
+ * which implements the functions of libvmaf on top of this header. In new code, fill in one config before the open,
+ * instead of calling a function for each model and feature. Functions report a failure with a vmafgpu_result and a
+ * message, not with a negative errno. In the table, a name before a colon is a parameter of the function of libvmaf;
+ * the text after the colon replaces this parameter.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -427,8 +426,8 @@
  *   vmaf_import_feature_score                 vmafgpu_predict(): applies the models to imported feature values
  *   vmaf_picture_alloc                        not needed: a vmafgpu_frame points to the caller's memory, which can be
  *   vmaf_picture_unref                        reused when the call returns (for pinned and GPU memory, see GPU). .pitch
- *   vmaf_preallocate_pictures                 replaces stride. vmafgpu_acquire_pair() returns buffers of the library
- *   vmaf_fetch_preallocated_picture
+ *   vmaf_preallocate_pictures                 replaces stride. vmafgpu_acquire_pair() returns buffers that
+ *   vmaf_fetch_preallocated_picture           the library owns
  *   vmaf_read_pictures                        vmafgpu_push(), in frame order, because there is no index argument; for
  *                                             NULL, NULL: vmafgpu_flush()
  *   vmaf_score_at_index                       vmafgpu_score_at(), or vmafgpu_next_score() as scores become ready;
@@ -454,9 +453,9 @@
  *   VMAFGPU_STATIC                 with VMAFGPU_IMPLEMENTATION: makes every function private to the including file
  *   VMAFGPU_API                    prefix of every public function (for DLL exports, for example); default: extern
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
- *                                  (Without this switch, it uses pthreads or, on Windows, the native threads of Vista
- *                                  and later.) With compilers other than GCC, clang and MSVC, this switch is required,
- *                                  and only one thread is supported
+ *                                  (Without this switch, the library uses pthreads or, on Windows, the native threads
+ *                                  of Vista and later.) With compilers other than GCC, clang and MSVC, this switch is
+ *                                  required, and only one thread is supported
  *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file
  *                                  (vmafgpu_nvidia.h, which `make blobs` creates). VMAFGPU_NO_SM_75 and so on each omit
@@ -465,7 +464,8 @@
  *   VMAFGPU_AMD_HEADER "file.h"    the same for AMD: vmafgpu_amd.h; VMAFGPU_NO_GFX900, ...
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
  *   VMAFGPU_NO_SIMD                no vector code, for debug builds. Halves the compile time (normally 15 seconds) and
- *                                  does not change scores. Implied except with GCC and clang on x86-64 and AArch64
+ *                                  does not change scores. Implied unless the compiler is GCC or clang and the target
+ *                                  is x86-64 or AArch64
  *   VMAFGPU_SELF "file.h"          the name under which this file includes itself; default "vmafgpu.h"
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: detects use after close: calls on a closed context fail
  *                                  and a second close is ignored, until the memory of the context is reused.
@@ -510,9 +510,9 @@
  * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked memory and device memory by
  * the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short, vmafgpu_open()
  * reports how much memory is needed. Only the following memory is allocated later:
- *   - the score list, unless config.discard_scores is set: vmafgpu_push() doubles its size when it is full;
+ *   - the score list, unless config.discard_scores is set: vmafgpu_push() doubles the size of the list when it is full;
  *   - the planes of the CPU backend, when a GPU fails;
- *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, at its first call;
+ *   - the buffers that vmafgpu_acquire_pair() returns on the CPU, when it is first called;
  *   - a temporary copy of a column in vmafgpu_percentile().
  *
  * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. Positive values (AGAIN, END) are not
@@ -528,7 +528,7 @@
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
  *     do not change, struct fields are only appended, and zero in a new field keeps the old behaviour. Therefore
  *     initialise structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename
- *     things; the CHANGELOG lists all renamed names.
+ *     things; the CHANGELOG lists all renames.
  *   - Bits. The results of version 0.1 equal those of libvmaf 3.2.0. If a later version changes a result for any input,
  *     the first line of the CHANGELOG reports it. A PATCH version changes results only to correct a difference from
  *     libvmaf.
@@ -546,10 +546,11 @@
  *   - Except for float_adm (see below), results do not depend on the C library, the compiler, the processor, the number
  *     of threads, parallel_for or the GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame,
  *     and all backends use the same code to convert these sums to doubles. The other features use floats throughout, in
- *     a fixed order of operations. exp, log10, pow and powf are part of this header (>>functions) and return the same
- *     bits as those of the GNU C library.
+ *     a fixed order of operations. exp, log10, pow and powf are part of this header (see the section >>functions) and
+ *     return the same bits as those of the GNU C library.
  *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
- *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. This is not known to change any feature value.
+ *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. These differences are not known to change any
+ *     feature value.
  *   - float_adm is the only feature whose results depend on the processor, as in libvmaf; see config.float_reciprocal.
  *   - If libvmaf reads outside of its buffers or crashes, there is no result to compare with. This header defines the
  *     results in such cases:
@@ -565,8 +566,8 @@
  *         the format requires. The tool of libvmaf rounds them down, so it reads the wrong chroma samples in the first
  *         frame and then crashes
  *     The following cases are refused with a message, as are the sizes, formats and options that FEATURES excludes:
- *       float_vif if its filter is larger than the picture at some scale, or with bilinear resizing to more than 7680
- *         columns
+ *       float_vif if its filter is larger than the picture at some scale, or if bilinear resizing produces more than
+ *         7680 columns
  *       adm with adm_csf_mode 1 and sensitivities that exceed 16 bits, as they do with the default scales: libvmaf
  *         converts a double above 65535 to uint16_t, which is undefined. The message names the largest valid scales
  *       adm with adm_csf_mode 2 or 3 and a viewing distance and display height that are not in the tables of the mode:
@@ -586,7 +587,8 @@
  *
  * SECTIONS, in the order of the file. Each section has a banner with >>name and a caption. vmafgpu_kernels.cu also has
  * banners of this kind. A section calls only its own functions and those of earlier sections. The sections >>levels and
- * >>level operations are an exception: >>cpu includes them once for each instruction set.
+ * >>level operations are an exception: they are at the end of the file, but >>cpu uses them. To compile them, the file
+ * includes itself in >>cpu once for each instruction set.
  *   >>settings          compilers, switches, float rules    >>arithmetic        per-sample arithmetic of all backends
  *   >>launch            arguments of GPU kernels            >>sums              results of a frame pair
  *   >>edits arithmetic  arithmetic of edits and maps        >>functions         exp, log10, pow, sin: fixed bits
@@ -599,10 +601,10 @@
  *   >>resampling        Gaussian filters, resizing of planes  >>chains            division of a frame among threads
  *   >>cpu state         state of the CPU backend
  * Chapters. A chapter is a section that contains the code of one or more features, in up to five parts: code shared
- * with kernels, code for the CPU, code that is compiled for each instruction set (lanes: plain C that the compiler
- * vectorises; vectors: explicit vector code), code for GPUs, and tables:
+ * with kernels, code for the CPU, code that is compiled for each instruction set (either plain C that the compiler
+ * vectorises, labelled "lanes", or explicit vector code, labelled "vectors"), code for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
- *   >>motion            change of blurred references        >>adm               lost and added detail, integers
+ *   >>motion            difference of blurred references    >>adm               lost and added detail, integers
  *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
  *   >>speed temporal    entropy of luma changes, float      >>floats            code shared by the float features
  *   >>psnr              peak signal-to-noise ratio          >>float psnr        float_psnr and float_moment
@@ -630,16 +632,17 @@
  * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
  * it to a backend (vmafgpu__backend_table).
  *   CPU: vmafgpu__cpu_submit() uses luma in place or copies it (vmafgpu__view_frame()) and runs vmafgpu__frame_task()
- *   on each thread. The task processes pieces until all chains are done (vmafgpu__work_off(), vmafgpu__chain_kinds).
- *   For each piece, a function from vmafgpu__cpu_functions, the table of the instruction set, processes a strip of rows
- *   and adds the results to the sums of the thread. CAMBI and SpEED do not use chains; their own code divides the steps
- *   among the threads (vmafgpu__score_whole()).
+ *   on each thread. The task processes pieces until all chains are done (see TERMS, vmafgpu__work_off() and
+ *   vmafgpu__chain_kinds). For each piece, a function from vmafgpu__cpu_functions, the table of the instruction set,
+ *   processes a strip of rows and adds the results to the sums of the thread. CAMBI and SpEED do not use chains; their
+ *   own code divides the steps among the threads (vmafgpu__score_whole()).
  *   GPU: in vmafgpu__gpu_submit(), threads copy the frames to pinned planes (vmafgpu__stage()), unless the caller wrote
- *   the samples there. vmafgpu__bring() copies the planes into the device memory of a slot. When the batch of the slot
- *   is full, vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature). It then queues a
- *   copy of the sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event has
- *   occurred. If the GPU fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a
- *   GPU that is being opened in the background, are units of one backend, vmafgpu__fleet_backend.
+ *   the samples there. vmafgpu__bring() copies the planes to device memory. The pair is added to the batch of a slot
+ *   (vmafgpu__slot), which holds the streams, scratch memory and results of one batch. When this batch is full,
+ *   vmafgpu__launch_batch() makes each feature launch its kernels (vmafgpu__gpu_feature), and then queues a copy of the
+ *   sums to the host, followed by an event. vmafgpu__retire() fetches the sums after the event has occurred. If the GPU
+ *   fails, vmafgpu__take_over() scores the same pairs on the CPU. Several GPUs, or the CPU and a GPU that is being
+ *   opened in the background, are units of one backend, vmafgpu__fleet_backend.
  *   Both: vmafgpu__collect() fetches the vmafgpu__sums of a pair, and vmafgpu__finish_pair() converts them to doubles
  *   with the functions in vmafgpu__features. vmafgpu__advance() adds values that need later frames (vmafgpu__temporal),
  *   and vmafgpu__predict() evaluates the models. Then the row is complete, and the API can return its scores.
@@ -653,15 +656,15 @@
  *      and as device code. The kernels include this file.
  *   3. Vector code is written once, in terms of the operations in >>level operations; plain C counts as an instruction
  *      set.
- *   4. GPU code is written once: the CUDA driver API and the HIP runtime fill one table of functions. Only >>vendors
- *      distinguishes them.
+ *   4. GPU code is written once: the functions of the CUDA driver API or of the HIP runtime are loaded into the same
+ *      table of function pointers. Only >>vendors distinguishes the two.
  *   5. No surprises: no global state, no thread that was not requested, and messages through config.on_log only. Memory
  *      comes from the allocator of the caller, all of it at open (ALLOCATION lists the exceptions).
  *   6. Nothing is lost: each pair that was pushed ends in a score or in an error that names its index.
- *   7. Floats and doubles are added in the order of libvmaf, with two exceptions. Exact sums (integers below 2^53) may
- *      be computed in any order. A different order, a fused operation or a different formula is allowed if the code
- *      checks, with an error bound, that the rounded result cannot differ. Where the check fails, the sum is recomputed
- *      in the order of libvmaf.
+ *   7. Floats and doubles are added in the same order as in libvmaf, with two exceptions. Exact sums (integers below
+ *      2^53) may be computed in any order. A different order, a fused operation or a different formula is allowed if
+ *      the code checks, with an error bound, that the rounded result cannot differ. Where the check fails, the sum is
+ *      recomputed in the same order as in libvmaf.
  *   8. Signs and magnitudes of floats are tested with numeric comparisons. -0.0 has its sign bit set but is not below
  *      0. Code that tests bits instead therefore needs a comment that explains why -0.0 and NaN cannot occur.
  *
@@ -670,7 +673,8 @@
  *   plane    luma or chroma of a frame                            picture  input of a feature: a plane at some scale
  *   pair     a reference and a distorted frame                    band     one output of a wavelet or a filter bank
  *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
- *   chain    the pieces of a feature at a scale                   piece    a strip of a chain, for one thread at a time
+ *   chain    the work of one feature at one scale, in pieces      piece    a strip of a chain, processed by one thread
+ *   slot     the streams and memory of one batch on a GPU
  *
  * LICENCE: BSD-2-Clause-Patent, see LICENSE. The parameters of the models are from Netflix, under the same licence.
  * The tables of exp, log10, pow and powf are from Arm (MIT licence), the constants of log10 from Sun; LICENSE contains
@@ -770,10 +774,10 @@ typedef enum vmafgpu_layout {
                                        P016, P210, P410); the low bits must be zero */
 } vmafgpu_layout;
 
-/* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call.
- * After a push, any other frame remains borrowed until vmafgpu_reusable_count() includes its pair. Frames for single
- * pairs and edits are always borrowed only during the call. For DEVICE, SURFACE and ARRAY, data[i] holds the address or
- * handle: (const void *)(uintptr_t)handle. */
+/* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call. A
+ * pushed frame in any other kind of memory remains borrowed until vmafgpu_reusable_count() includes its pair. Frames
+ * for single pairs and edits are borrowed only during the call, whatever their memory. For DEVICE, SURFACE and ARRAY,
+ * data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
     VMAFGPU_MEMORY_HOST = 0, /* any host memory, including pinned memory */
     VMAFGPU_MEMORY_PINNED,   /* host memory that was page-locked with the API of the GPU, so that the GPU can read it.
@@ -820,8 +824,8 @@ typedef enum vmafgpu_pixels {
  *     edge. Sizes of subsampled chroma are rounded down: if the width or height is odd, no chroma is computed for the
  *     last column or row, because neither libvmaf nor this library uses it.
  *   - RGBA16F pixels are in linear light, with the colour primaries of the standard that `matrix` names. A table
- *     applies the transfer function and maps each component to 16 bits. Values below 0 and NaN become 0; values above 1
- *     (with PQ, above 10000 cd/m2) become 1.
+ *     applies the transfer function and maps each component to 16 bits. Values below 0 and NaN become 0. Values above
+ *     the maximum, which is 1 or, with PQ, 125 (10000 cd/m2), are clipped to it.
  *   - Frames in host and pinned memory are converted on the CPU, and frames in GPU memory on the GPU. On the GPU, rows
  *     can have any address and pitch, but multiples of 16 bytes are fastest. */
 typedef enum vmafgpu_matrix {
@@ -935,8 +939,8 @@ typedef struct vmafgpu_model {
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
  *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
- *     _acquire_pair(), _percentile(), _close() and the model reader. After a GPU has failed, and with
- *     gpu.open_in_background, any other call on the context can also call them.
+ *     _acquire_pair(), _percentile(), _close(), vmafgpu_model_parse() and vmafgpu_model_release(). After a GPU has
+ *     failed, and with gpu.open_in_background, any other call on the context can also call them.
  *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
  *     the GPU also calls them, possibly while the calling thread does. If several threads open several GPUs, these
  *     threads also call the functions. */
@@ -1026,11 +1030,12 @@ typedef struct vmafgpu_gpu_config {
                                            batch of 1 gives the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
-                                           reduced to as little as 1, and that of `queue_depth` to as little as 2. The
-                                           limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE. With
-                                           `devices`, the limit is four times as high for each GPU. If `frame_memory` is
-                                           DEVICE or SURFACE, the limit is at least the smaller of 1/64 of the device
-                                           memory and 1/4 of the free device memory */
+                                           reduced to as little as 1, and the default of `queue_depth` to as little as
+                                           2. The limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE.
+                                           With `devices`, the limit is four times as high for each GPU. For `batch`, if
+                                           `frame_memory` is DEVICE or SURFACE, the limit is raised to 1/64 of the
+                                           device memory or 1/4 of the free device memory, whichever is smaller, if that
+                                           exceeds the values above */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
                                            be the contents of a file that `make blobs` creates, PTX from this project,
                                            or machine code. Machine code is passed to the driver unchecked; for AMD,
@@ -1041,7 +1046,7 @@ typedef struct vmafgpu_gpu_config {
                                            library searches for a file (see `GPU: requirements` in the manual) */
     const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
                                            libamdhip64.so.8 to .so.5 / amdhip64_7.dll and older versions */
-    vmafgpu_vif_arithmetic vif_arithmetic; /* used by the VIF kernels; default: the faster type */
+    vmafgpu_vif_arithmetic vif_arithmetic; /* number type of the VIF kernels; default: the faster type */
     int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
                                            frames in host memory, for all GPUs together. The threads also compute scores
                                            after the GPU has failed and, with open_in_background, until the GPU is open.
@@ -1099,8 +1104,8 @@ typedef struct vmafgpu_config {
     vmafgpu_layout  layout;               /* default planar */
 
     vmafgpu_colour  colour;               /* conversion of RGB frames; default: all frames are YUV. On the CPU,
-                                             conversion needs memory for one luma plane for each frame passed to a call,
-                                             and for the chroma planes if a feature uses chroma */
+                                             conversion needs memory for each frame that a call can receive: one luma
+                                             plane, plus the chroma planes if a feature uses chroma */
 
     const vmafgpu_model_config   *models; /* default: vmaf_v0.6.1 alone */
     int                           model_count; /* 0..16 */
@@ -1144,8 +1149,8 @@ typedef struct vmafgpu_config {
                                              be 1. With CUDA and HIP, maps require a single GPU, 516 bytes of its memory
                                              per block, and a gpu.batch of 1 */
     int             max_edit_size;        /* maximum width and height of a vmafgpu_edit, 0..256; default 0: no edits. On
-                                             the CPU, edits take memory for two luma planes, and a few megabytes per
-                                             thread. On a GPU, edits take 90 bytes of device memory per pixel plus up to
+                                             the CPU, edits need memory for two luma planes, and a few megabytes per
+                                             thread. On a GPU, edits need 90 bytes of device memory per pixel plus up to
                                              100 MB, and 30 MB of pinned memory. With edits, if `backend` is AUTO and
                                              gpu.frame_memory is HOST or PINNED, the whole context uses the CPU */
 
@@ -1200,9 +1205,9 @@ typedef struct vmafgpu_config {
 /* ------------------------------------------------------------------------------------------------
  * Scores
  *
- * A context has columns: the features in the order of libvmaf's report (integer_adm2, integer_aim, ...), then the
- * outputs of the models ("vmaf", ...). For a clip of only one frame, the order in the report is different: see
- * vmafgpu_report_column(). Each scored frame is a row.
+ * A context has columns: first those of the features, in the same order as in the report of libvmaf (integer_adm2,
+ * integer_aim, ...), then the outputs of the models ("vmaf", ...). For a clip of only one frame, libvmaf uses a
+ * different order: see vmafgpu_report_column(). Each scored frame is a row.
  * ------------------------------------------------------------------------------------------------ */
 typedef struct vmafgpu_score {
     int64_t        index;    /* index of the frame, 0 for the first pair pushed since open or reset. Also 0 for scores
@@ -1240,8 +1245,8 @@ typedef struct vmafgpu vmafgpu;
 
 /* Opens a context and allocates all its memory except the score list. *context is set even on failure; after a failure,
  * pass it only to vmafgpu_last_error() and, finally, to vmafgpu_close(). *context is NULL only if there is no memory
- * for the context itself (VMAFGPU_ERROR_MEMORY). For how long the data that `config` points to must live, see Config
- * above. */
+ * for the context itself (VMAFGPU_ERROR_MEMORY). See Config above for how long the data that `config` points to must
+ * live. */
 VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config);
 
 /* Checks whether vmafgpu_open() would accept the fields, models, features and options of a config, without opening
@@ -1287,16 +1292,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  * `memory` is HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma.
  * Otherwise, sizes of subsampled chroma are rounded up, as in files, although features do not use the last chroma
  * column or row if the luma width or height is odd. Push the frames unchanged, except for `tag`.
- *   - Several pairs can be acquired at once. Push them in the order in which they were acquired. Each push, including
- *     that of a preceding or following frame, releases the oldest acquired pair, even if you push other frames instead.
- *     An acquired frame that is pushed out of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair
- *     remains acquired.
+ *   - You can acquire several pairs before you push the first of them. Push them in the order in which they were
+ *     acquired. Each push, including that of a preceding or following frame, releases the oldest acquired pair, even if
+ *     you push other frames instead. An acquired frame that is pushed out of order is refused with
+ *     VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair remains acquired.
  *   - Before the push, any thread can write to the buffers. All writing must be finished when the push begins. From
  *     then on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the buffers.
  *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
  *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
- *     pair is acquired, the function returns VMAFGPU_AGAIN: push a pair first. If no pair is acquired, the function
- *     blocks as a push does.
+ *     pair is acquired, the function returns VMAFGPU_AGAIN: push an acquired pair first. If no pair is acquired, the
+ *     function blocks as a push does.
  *   - If a sample exceeds the bit depth, the result depends on the backend: on a GPU, the pair fails (as with pinned
  *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
@@ -1310,7 +1315,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame 
  * (size, format, models, features, threads) share the work that depends only on the reference: this work is done once
  * for every config.contexts_per_pass contexts.
  *   - Pairs are pushed to the contexts in order, even after a push to one context has failed. The function returns the
- *     first failure. `results`, unless it is NULL, receives one result per context. Do not push the pair again to
+ *     first failure. If `results` is not NULL, it receives one result per context. Do not push the pair again to
  *     contexts whose result is VMAFGPU_OK.
  *   - If the reference was acquired, the context that it was acquired from must be the last in `contexts`, because that
  *     context owns the memory after the push.
@@ -1360,8 +1365,8 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context);
  *   - VMAFGPU_ERROR_ARGUMENT or VMAFGPU_ERROR_STATE if the call itself fails (NULL, a failed open); *score is not
  *     written.
  * Because motion depends on the following reference, a score is ready after the next push or, on a GPU, when the batch
- * that contains the next pair has finished. With motion_five_frame_window, the first scores are ready two pushes later.
- * With config.live, scores do not wait for later frames. */
+ * that contains the next pair has finished. With motion_five_frame_window, the score of the first frame is ready only
+ * after two further pushes. With config.live, scores do not wait for later frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *score);
 
 /* Ends the clip: waits for the GPU, and makes the scores of all frames ready. After that, pushes and acquisitions
@@ -1378,12 +1383,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *     the last one or two pairs are counted only when the pairs after them are done, or when vmafgpu_wait() has copied
  *     the references of these last pairs.
  *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
- *     then ready, except those whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
+ *     then ready, except scores whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
  *     following frames in pinned or device memory.
- *   - vmafgpu_stream_wait() makes a CUstream or hipStream_t of the caller wait, instead of the calling thread. Use it
- *     for frames in GPU memory, including surfaces and arrays: work that is queued on the stream afterwards can
- *     overwrite these frames. If the CPU is used, no frame is in use, and the function returns VMAFGPU_OK immediately.
- *     With gpu.devices or gpu.open_in_background, it returns VMAFGPU_ERROR_STATE. */
+ *   - vmafgpu_stream_wait() makes a stream of the caller (a CUstream or hipStream_t) wait instead of the calling
+ *     thread. Use it for frames in GPU memory, including surfaces and arrays: work that is queued on the stream
+ *     afterwards can overwrite these frames. If the CPU is used, no frame is in use, and the function returns
+ *     VMAFGPU_OK immediately. With gpu.devices or gpu.open_in_background, it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
@@ -1452,12 +1457,12 @@ typedef struct vmafgpu_edit_score {
     double score;                       /* score of the first model for the base with only this edit applied,
                                            bit-identical to the result of vmafgpu_score_pair() for the changed frame.
                                            NaN without a model or on failure */
-    double change;                      /* change of the prediction of the first model, before transform and clip:
+    double change;                      /* change in the prediction of the first model, before transform and clip:
                                            positive if the edit raises the score. Unlike `score`, which libvmaf
                                            quantises in steps of about 5e-6, `change` is not rounded to float. The sign
                                            of `change` is therefore reliable even for small edits of large frames. NaN
                                            without a model or on failure */
-    vmafgpu_edit_sums sums;             /* changes of the sums; 0 on failure */
+    vmafgpu_edit_sums sums;             /* changes in the sums; 0 on failure */
     vmafgpu_result result;              /* VMAFGPU_OK, or why this edit has no score */
 } vmafgpu_edit_score;
 
@@ -1478,8 +1483,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_fr
  * threads. Put edits with equal rectangles next to each other: the CPU computes up to eight of these edits together,
  * which halves the time per edit. A GPU can process thousands of edits per call; the CPU then computes the requested
  * scores from the sums that the GPU returns.
- *   - scores[i] receives the result of edits[i]. `values` receives all columns of each edit, count *
- *     vmafgpu_column_count() doubles, unless it is NULL.
+ *   - scores[i] receives the result of edits[i]. If `values` is not NULL, it receives all columns of each edit: count *
+ *     vmafgpu_column_count() doubles.
  *   - An edit with an invalid rectangle or invalid samples gets NaN as its score and an error in scores[i].result; the
  *     other edits are scored. The function then returns the error of the first invalid edit.
  *   - If the call itself fails (GPU, config.parallel_for), no edit is scored. */
@@ -1488,9 +1493,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit
 
 /* Applies edits to the base, in order. Edits can overlap; later edits overwrite earlier ones. On failure, no edit is
  * applied. skip_score is ignored: the new base is always scored. A GPU rescores the whole frame for each call, however
- * many edits there are, so commit several edits together. To undo an edit exactly, commit the samples that were there
- * before. `score` receives the score of the new base, unless it is NULL; score->values is valid until the next call on
- * the context. */
+ * many edits there are, so commit several edits together. To undo an edit exactly, commit the previous samples of its
+ * rectangle. If `score` is not NULL, it receives the score of the new base; score->values is valid until the next call
+ * on the context. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
                                                vmafgpu_score *score);
 
@@ -1517,9 +1522,9 @@ typedef struct vmafgpu_block {
 /* Computes the gradient at the base. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient);
 
-/* Splits the base into blocks of size x size luma samples, 4..256, and writes the losses and sums of the blocks row by
- * row. There are *across times *down blocks (both numbers are rounded up), and `blocks` must be large enough for all of
- * them. If `blocks` is NULL, only *across and *down are written.
+/* Splits the base into blocks of `size` x `size` luma samples (`size` is 4..256), and writes the losses and sums of the
+ * blocks row by row. There are *across times *down blocks (both numbers are rounded up), and `blocks` must be large
+ * enough for all of them. If `blocks` is NULL, only *across and *down are written.
  *   - The block column of a sample in column x is (x << s) / size for VIF scale s. For a coefficient in column x of ADM
  *     scale s, it is (x << (s + 1)) / size. Block rows are computed in the same way.
  *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
@@ -1605,10 +1610,10 @@ VMAFGPU_API const char *vmafgpu_column_name(const vmafgpu *context, int column);
 VMAFGPU_API int         vmafgpu_column_index(const vmafgpu *context, const char *name);
 VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
-/* Returns the column at position `place`, 0..vmafgpu_column_count()-1, of the report of libvmaf for a clip of `pairs`
- * pairs (including pairs that config.subsample leaves out). The column is `place` itself, except for a clip of a single
- * pair: in that case, libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the features that
- * they belong to. Returns -1 if `place` is out of range. */
+/* Returns the column that is at position `place` (0..vmafgpu_column_count()-1) in the report of libvmaf if the clip has
+ * `pairs` pairs (including pairs that config.subsample leaves out). The column is `place` itself, except for a clip of
+ * a single pair: in that case, libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the
+ * features that they belong to. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to
@@ -10255,7 +10260,7 @@ VMAFGPU__COLD_END
 #endif
 
 /* ================================================================================================
- * >>motion                                       change of blurred references
+ * >>motion                                       difference of blurred references
  * ================================================================================================
  * Follows integer_motion.c of libvmaf. This chapter and the chapter on vif share vmafgpu__kernel_form and
  * vmafgpu__put_matrix(), which >>gpu features defines.

@@ -939,8 +939,8 @@ GPU_KERNEL(vmafgpu_interface_2, vmafgpu__import_launch, LANES, 1) {
 /* ================================================================================================
  * >>motion                                       sum of absolute values of the blurred difference between two frames
  * ================================================================================================
- * The z index of a block selects a pair and the earlier frame that its reference is compared with. The vertical pass
- * over a tile writes its results to shared memory, and the horizontal pass reads them from there.
+ * The z index of a block selects a pair and the earlier frame with which the reference of this pair is compared. The
+ * vertical pass over a tile writes its results to shared memory, and the horizontal pass reads them from there.
  */
 
 /* motion_pair() returns the index of the pair that a block processes; motion_before() returns the index of the earlier
@@ -1129,11 +1129,11 @@ template <int BYTES> GPU_FN void transpose_bytes(uint32_t a, uint32_t b, uint32_
 
 /* ---- matrix form, up to 12 bits ----
  *
- * This works like the matrix form of VIF; see there for the layout of the operands. In the vertical pass, the indices k
- * < 16 are rows of the earlier frame, and the indices k >= 16 are rows of the current frame, whose taps are negated. So
- * the product is the blurred difference. Rows 0..7 of operand a contain the high digits of the taps, and rows 8..15 the
- * low digits; all digits are signed. For the horizontal pass, 65536 is added to the results, which makes them unsigned
- * numbers of three base-256 digits. A warp computes 8 rows of results.
+ * This form works like the matrix form of VIF, whose comment describes the layout of the operands. In the vertical
+ * pass, the indices k < 16 are rows of the earlier frame, and the indices k >= 16 are rows of the current frame, whose
+ * taps are negated. So the product is the blurred difference. Rows 0..7 of operand a contain the high digits of the
+ * taps, and rows 8..15 the low digits; all digits are signed. For the horizontal pass, 65536 is added to the results,
+ * which makes them unsigned numbers of three base-256 digits. A warp computes 8 rows of results.
  */
 template <int BYTES, int WARPS> struct MotionMatrix {
     enum {
@@ -1384,8 +1384,8 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
     *n2 = *n1 + truncate(limited * limited * x1);
 }
 
-/* vif_likely_levels() computes the same values as vif_levels() with less work, for s1 >= noise and s12 >= 0. It returns
- * false if its result may be wrong.
+/* vif_likely_levels() does the work of vif_levels() faster, for s1 >= noise and s12 >= 0. The function returns false if
+ * the values that it computes may differ from those of vif_levels().
  *
  * Let s12^2 / s1 = q + m / s1 with integers q and m, 0 <= m < s1, and let c be this quotient rounded up. The gain in
  * vif_levels() is slightly smaller than s12 / s1 because an epsilon is added to s1. So vif_levels() truncates
@@ -1827,7 +1827,7 @@ enum {
     VIF_HALF = 16 * VIF_DIGIT,   /* digits of 8 rows: 2 of each mean, 4 of each square */
     VIF_SQUARES = 4 * VIF_DIGIT, /* offset of the digits of the squares */
     VIF_FEW = 24,                /* if there are fewer steps per warp, each warp gets one piece */
-    VIF_NEXT = 2 * VIF_HALF      /* offset of the next scale: 2 digits of each image, 8 rows */
+    VIF_NEXT = 2 * VIF_HALF      /* offset of the digits for the next scale: 2 of each image, for 8 rows */
 };
 
 /* The parts of shared memory that a lane uses. */
@@ -1951,7 +1951,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         UNITS = 2 * BYTES, /* number of 8-byte copies per row */
         UNIT_SAMPLES = 8 / BYTES,
         COPY_ROWS = LANES / UNITS, /* rows that a warp copies at a time */
-        FIRST_ROW = SCALE ? 4 : 0, /* first copied row, of 32; earlier rows would be multiplied only by zeros */
+        FIRST_ROW = SCALE ? 4 : 0, /* first of the 32 rows to copy; earlier rows would only be multiplied by 0 */
         END_ROW = 32 - FIRST_ROW,
         WARP_BYTES = VMAFGPU__VIF_DIGITS + 2 * STAGE
     };
@@ -1964,9 +1964,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
      * branch, the compiler interleaves the statistics with the vertical pass, which is faster if there are few
      * warps. */
     static constexpr bool ALWAYS = SCALE == 0 && BYTES == 2;
-    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the images are at a fixed distance */
+    typedef VifStrip<SCALE ? 1 : 2> Strip; /* above scale 0, the offset between the two images is fixed */
 
-    /* Copies the input of a step that reaches beyond the image; samples are reflected at the borders. */
+    /* Copies the input of a step if this input reaches beyond the image; samples are reflected at the borders. */
     GPU_FN void fill_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t column, uint8_t *to) {
         const int32_t width = launch.width;
         const int32_t unit = (int32_t)lane_index() % UNITS, row = (int32_t)lane_index() / UNITS;
@@ -2348,8 +2348,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
     }
 
-    /* Adds the statistics of the samples in two halves, which takes less code but more time than doing it at once.
-     * Overwrites the variances. */
+    /* Adds the statistics of the samples in two halves, which takes less code but more time than adding them all at
+     * once. Overwrites the variances. */
     template <bool DOUBLES>
     GPU_FN void halves(const vmafgpu__vif_launch &launch, const VifWarp &warp, Variances &variance, VifSums *sums) {
 #pragma unroll 1
@@ -2420,8 +2420,9 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS *LANES, 1) { \
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch); \
     }
-VIF_MATRIX_KERNELS(0_8, 0, 1, 2,
-                   VMAFGPU__VIF_WARPS_PTX) /* machine code uses more warps; see fit() in test/codegen/compilers.sh */
+/* 8-bit samples: this number of warps is for PTX. For most targets, the precompiled machine code uses more warps; see
+ * fit() in test/codegen/compilers.sh. */
+VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
 VIF_MATRIX_KERNELS(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
@@ -2476,7 +2477,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         const uint8_t *source[2];   /* the row with the lowest address, at column x; equal in all lanes */
         int32_t pitch[2], above[2]; /* above: offset of the first row from source, never negative */
     };
-    /* The samples that a lane reads in a step of 16 columns: RESULTS rows of each half of k, in one column. */
+    /* The samples that a lane reads in a step of 16 columns: in one column, RESULTS rows from each half of the range of
+     * k. */
     struct Samples {
         uint32_t row[2][WORDS][4]; /* [frame][word][row of the word] */
     };
@@ -2532,7 +2534,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         return strip;
     }
 
-    /* Loads the samples of a block n that reaches beyond the image; samples are reflected at the borders. */
+    /* Loads the samples of block n, which reaches beyond the image; samples are reflected at the borders. */
     GPU_FN void take_border(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t x = strip.x - 8 + 16 * n + (int32_t)lane_index() % 16, base = strip.y < 24 ? 0 : strip.y - 24;
         const int32_t y = strip.y - 8 + (int32_t)lane_index() / 16 * RESULTS;
@@ -2550,7 +2552,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         in_order(); /* keeps these loads from being merged with those of take(), which would need more registers */
     }
 
-    /* Loads the samples of block n (16 columns). They start 8 columns to the left of column 16 * n of the strip. */
+    /* Loads the samples of block n (16 columns). The block starts 8 columns to the left of column 16 * n of the
+     * strip. */
     GPU_FN void take(const vmafgpu__vif_launch &launch, const Strip &strip, int32_t n, Samples *samples) {
         const int32_t first = 16 * n - 8;
         if (!strip.rows_inside || strip.x + first < 0 || strip.x + first + 16 > launch.width) {
@@ -3018,7 +3021,7 @@ template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], in
     }
 }
 
-/* ---- a pixel, as defined ---- */
+/* ---- a pixel, computed as the definition specifies ---- */
 
 template <int SCALE>
 GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const int32_t (&o)[VMAFGPU__BANDS],
@@ -3774,11 +3777,11 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * ================================================================================================
  * The section of this name in vmafgpu.h contains the definitions. Kernel names are given without vmafgpu_cambi_ here.
  * `prepare` converts a picture to 10 bits, marks the samples in flat areas, and creates scale 0. `shrink` creates the
- * other scales. For each marked sample, `count` determines how often values near its own occur in the window around it,
- * which gives its c-value. The score is the average of the N largest c-values, for a given N. `count` sums all
- * c-values; if more than N of them are above 0, `select` subtracts the smaller ones from this sum. If the order of the
- * additions affects the result, `order` adds the N largest again in the order of libvmaf. Kernels that are not needed
- * exit immediately.
+ * other scales. For each marked sample, `count` determines how often similar values occur in the window around the
+ * sample, and computes the c-value of the sample from these counts. The score is the average of the N largest c-values,
+ * for a given N. `count` sums all c-values; if more than N of them are above 0, `select` subtracts the smaller ones
+ * from this sum. If the order of the additions affects the result, `order` adds the N largest again in the same order
+ * as libvmaf. Kernels that are not needed exit immediately.
  *
  * Marked samples have the highest bit set. Two samples of a row, in an even column and the odd column to its right,
  * occupy an aligned 32-bit word.
@@ -3793,7 +3796,7 @@ GPU_FN uint32_t cambi_mode(uint32_t a, uint32_t b, uint32_t c) {
     return ((uint32_t)(a == b) | (uint32_t)(a == c)) ? a : other;
 }
 
-/* Returns the plane to process, or NULL if the pair is not to be processed. */
+/* Returns the plane to process, or NULL if the pair must be skipped. */
 GPU_FN const void *cambi_source(const vmafgpu__cambi_launch &launch) {
     const vmafgpu__gpu_pair &pair = launch.batch.pair[block_z()];
     return !pair.distorted ? nullptr : launch.image ? pair.reference : pair.distorted;
@@ -4209,7 +4212,7 @@ struct CambiStrip {
     uint32_t cell;          /* words per histogram */
     uint32_t height, pitch;
     uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
-    bool has_pair, has_own;   /* whether they are inside the picture */
+    bool has_pair, has_own;   /* whether these columns and the sample are inside the picture */
     uint32_t zero, counted;   /* sample value of the first counted code; number of counted codes */
 };
 
@@ -4283,8 +4286,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
         high[i] += permute_bytes(rest[i], 0, 0x4341);
         low[i] = all[i] + rest[i] - (high[i] << 8);
     }
-    /* The halves of even0 .. even2 are the counts of the codes at distances -4, -2, 0, 2 and 4 from that of the sample;
-     * the halves of odd0 and odd1 are those at -3, -1, 1 and 3. */
+    /* The halves of even0 .. even2 hold the counts of the codes that differ from the code of the sample by -4, -2, 0, 2
+     * and 4; the halves of odd0 and odd1 hold the counts for the differences -3, -1, 1 and 3. */
     const bool turned = centre & 1;
     const uint32_t even_shift = (centre & 2) * 8, odd_shift = ((centre & 3) + 1) / 2 * 16;
     uint32_t even[3], odds[3];
@@ -4348,7 +4351,7 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
     return bits ? (int64_t)((uint64_t)((bits & 0x7fffffu) | 0x800000u) << (((bits >> 23) - 126) & 63)) : 0;
 }
 
-/* The pair of columns in which a thread searches for codes. The threads of a block search several rows at once. */
+/* The pair of columns in which a thread searches for codes. The threads of a block search several rows in parallel. */
 struct CambiScan {
     int32_t row, first_y, height; /* first row of the thread; first row and number of rows of the block */
     uint32_t at;                  /* byte offset of the samples in a row; all bits are set if outside */
@@ -4660,8 +4663,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
-            /* Loads four words at once, including words that were never stored; these are ignored below. The initcheck
-             * tool of compute-sanitizer reports these loads. */
+            /* Loads four words together. Words that were never stored are loaded too, but are ignored below. The
+             * initcheck tool of compute-sanitizer reports these loads. */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;
@@ -4798,7 +4801,9 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         const bool is_left = first[0] == end[0]; /* the side to search next; its list is used up */
         if (i == k && is_left && first[1] == end[1])
             break;
-        is_last = i == k; /* all values have been examined; one side continues in the part of the other */
+        /* If i == k, all values have been examined, but the list of one side still contains values to swap. The other
+         * side then searches for their partners among the values that the first side has examined. */
+        is_last = i == k;
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
         if (is_last) /* only then is it certain that the list of the other side has a next element */
             count = is_left ? base[1] - rights[first[1]] - i + 1 : k - base[0] - lefts[first[0]];
@@ -5084,8 +5089,8 @@ GPU_FN uint32_t speed_word(const vmafgpu__speed_low_launch &launch, const SpeedP
     return plane.is_even ? load((const uint16_t *)at) : load(at) | (uint32_t)load(at + 1) << 8;
 }
 
-/* Returns a sample minus 128 or, if CHANGES is true, the change of a sample between two frames, both in units of 8-bit
- * samples. */
+/* Returns a sample minus 128 or, if CHANGES is true, the change in a sample from one frame to the next, both in units
+ * of 8-bit samples. */
 template <bool CHANGES>
 GPU_FN float speed_sample(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x, int32_t y) {
     if constexpr (CHANGES) {
@@ -5111,7 +5116,8 @@ template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3; /* scalar registers limit this */
+    /* The scalar registers limit this number. */
+    [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;
     float sum = 0;
 #pragma unroll AT_ONCE
     for (int32_t t = -launch.reach; t <= launch.reach; t++) {
@@ -5201,7 +5207,7 @@ template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows loaded at once; scalar registers limit this */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows per load; the scalar registers limit this number */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -5467,9 +5473,9 @@ GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     return sum;
 }
 
-/* Subtracts the local mean and computes the mean of each window. A window begins at one of the places of the first
- * block, and has one sample for each position of a block. The first warp sums a band of rows, with a lane per window,
- * while the other warps compute the next band. */
+/* Subtracts the local mean and computes the mean of each window. There is one window for each place of a block: it
+ * starts at this place of the first block, and contains one sample for every position that a block can have. The first
+ * warp sums a band of rows, with a lane per window, while the other warps compute the next band. */
 GPU_FN void speed_flat(const vmafgpu__speed_launch &launch) {
     constexpr int32_t THREADS = VMAFGPU__SPEED_FLAT_THREADS;
     if (speed_is_skipped(launch))
@@ -5571,7 +5577,7 @@ GPU_FN void speed_covariance(const vmafgpu__speed_launch &launch) {
     const SpeedDistance d = speed_distance((int32_t)block_x());
     const float *flat = speed_part(launch, launch.layout.flat, block_y());
     double *sums = (double *)speed_part(launch, launch.layout.sums, block_y()) + block_x() * SPEED_SIDE;
-    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* the windows may have nothing in common */
+    if (w < SPEED_EDGE || h < SPEED_EDGE) { /* the windows are too small to overlap in at least one direction */
         const int32_t x = thread % VMAFGPU__SPEED_BLOCK, y = thread / VMAFGPU__SPEED_BLOCK;
         if (x < d.first || x > d.last || y > SPEED_EDGE - d.y)
             return;
@@ -5956,8 +5962,8 @@ GPU_FN void speed_eigenvalues(const vmafgpu__speed_launch &launch) {
 
 /* ---- solution matrix: a QR decomposition with whole matrices, by a thread block ----
  *
- * A thread holds five rows of a column. A reflection does not change the rows above its first row, because its vector
- * is 0 there. Sums of products can omit these zeros as long as all numbers are finite. */
+ * A thread holds five rows of a column. The reflection of step k does not change the rows above row k, because its
+ * vector is 0 in these rows. Sums of products can omit these zeros as long as all numbers are finite. */
 
 enum {
     SPEED_GROUPS = VMAFGPU__SPEED_MATRIX_THREADS / 64,
@@ -5983,9 +5989,9 @@ struct SpeedSolver {
     uint32_t *is_singular;
 };
 
-/* Multiplies five rows of the reflection matrix by one group of five rows of a column, which begins at `from`, and adds
- * the products to `sum`. If `is_own` is true, both groups are the same rows, so the factors include diagonal elements
- * of the reflection matrix. */
+/* Multiplies five rows of the reflection matrix by a group of five elements of a column, and adds the products to
+ * `sum`. `from` points to the first of these elements. If `is_own` is true, the elements are in the same five rows, so
+ * the factors include diagonal elements of the reflection matrix. */
 GPU_FN void speed_reflect_group(float (&sum)[SPEED_ROWS], const float (&factor)[SPEED_ROWS], const float *vector,
                                 const float *from, bool is_own) {
     float four[4], v[SPEED_ROWS];
@@ -6608,10 +6614,10 @@ template <class Whole> GPU_FN Whole greater(Whole a, Whole b) {
     return a > b ? a : b;
 }
 
-/* How much the addition of some terms changes a sum whose bits are an even number ([0]) or an odd one ([1]), in units
- * in the last place. If terms can have both signs, `low` and `high` are the lowest and the highest change on the way.
- * The changes are the same for all sums between two adjacent powers of two, because a sum is rounded to the nearest
- * number, and in a tie to the even one. 2 * ROOM means that the sum leaves this range. */
+/* The change, in units in the last place, that adding some terms makes to a sum whose bit pattern is even ([0]) or odd
+ * ([1]). If terms can have both signs, `low` and `high` are the lowest and the highest change that is reached while the
+ * terms are added. The changes are the same for all sums between two adjacent powers of two, because a sum is rounded
+ * to the nearest number or, in a tie, to the even one. 2 * ROOM means that the sum leaves this range. */
 template <class Sum, bool SIGNED> struct Steps {
     typedef typename Sum::Whole Whole;
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
@@ -6625,7 +6631,7 @@ template <class Sum> struct Place {
 
 template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<Sum, SIGNED> &steps) {
     typedef typename Sum::Whole Whole;
-    /* Selects values instead of addresses, because values whose addresses are used would be kept in local memory. */
+    /* Selects values, not addresses: the compiler would keep values in local memory if their addresses were needed. */
     const Whole by[2] = { steps.by[0], steps.by[1] };
     const bool odd = (place.at & 1) != 0;
     if (SIGNED) {
@@ -6638,7 +6644,7 @@ template <class Sum, bool SIGNED> GPU_FN void go(Place<Sum> &place, const Steps<
         place.high = place.at;
 }
 
-/* Combines the changes of two series of terms, `first` and the one after it, `then`. */
+/* Combines the changes that two consecutive series of terms cause: `first`, followed by `then`. */
 template <class Sum, bool SIGNED>
 GPU_FN Steps<Sum, SIGNED> steps_of_both(const Steps<Sum, SIGNED> &first, const Steps<Sum, SIGNED> &then) {
     const typename Sum::Whole far = 2 * Sum::ROOM;
@@ -6721,8 +6727,8 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
     for (int32_t at = 0; at < plane.groups;) {
         const Bits sign = SIGNED ? sum & Sum::SIGN : 0, floor = sum & Sum::EXPONENT;
         const int32_t n = at + (int32_t)thread_index();
-        /* A sum rarely stays between two powers of two for longer than it took to get there, so later groups are not
-         * evaluated. */
+        /* A sum rarely stays between two powers of two for more groups than it took to reach this range, so later
+         * groups are not evaluated. */
         Steps<Sum, SIGNED> own = { { 2 * Sum::ROOM, 2 * Sum::ROOM }, {}, {} };
 #pragma unroll
         for (int odd = 0; odd < 2; odd++)
@@ -7326,24 +7332,23 @@ GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
 /* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, kept, added][band][pixel]. Kept
- * detail is the detail of the original that is left in the distorted picture; the code calls it `lost`, because the
- * detail loss is computed from it. `side` contains the amounts by which kept and added detail masks neighbouring
- * pixels. */
+ * detail is the detail of the original that is left in the distorted picture. `side` contains the amounts by which kept
+ * and added detail masks neighbouring pixels. */
 struct FloatAdmTile {
     float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
 };
 
-/* Decouples a band of a pixel. `lost` and `added` receive the weighted magnitudes of the kept and the added detail.
- * Returns the weighted magnitude of the original. */
+/* Decouples a band of a pixel. `kept` and `added` receive the weighted magnitudes of the kept detail and of the added
+ * detail. Returns the weighted magnitude of the original. */
 GPU_FN float float_adm_decouple(const vmafgpu__float_adm_launch &launch, float factor, bool parallel, float o, float t,
-                                float &lost, float &added) {
+                                float &kept, float &added) {
     const float r = float_adm_restore(launch.reciprocals, o, t), short_limit = (float)launch.gain_limit;
     const float gain =
         (double)short_limit == launch.gain_limit ? r * short_limit : (float)((double)r * launch.gain_limit);
     const float up = gain < t ? gain : t, down = gain > t ? gain : t;
-    const float negative = r < 0 ? down : r, bound = r > 0 ? up : negative, kept = parallel ? bound : r;
-    lost = magnitude(factor * kept);
-    added = magnitude(factor * (t - kept));
+    const float negative = r < 0 ? down : r, bound = r > 0 ? up : negative, detail = parallel ? bound : r;
+    kept = magnitude(factor * detail);
+    added = magnitude(factor * (t - detail));
     return magnitude(factor * o);
 }
 
@@ -7409,12 +7414,12 @@ template <bool CUBES> GPU_FN void float_adm(const vmafgpu__float_adm_launch &lau
         const bool parallel = dot >= 0 && dot * dot >= 0.99969542f * o2 * t2; /* within one degree */
 #pragma unroll
         for (int b = 0; b < 3; b++) {
-            float lost, added;
+            float kept, added;
             tile.size[0][b][i] =
-                float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], lost, added);
-            tile.size[1][b][i] = lost;
+                float_adm_decouple(launch, launch.csf[b == 2], parallel, band[0][b], band[1][b], kept, added);
+            tile.size[1][b][i] = kept;
             tile.size[2][b][i] = added;
-            tile.side[0][b][i] = (float)(0.0333333351 * (double)lost);
+            tile.side[0][b][i] = (float)(0.0333333351 * (double)kept);
             tile.side[1][b][i] = (float)(0.0333333351 * (double)added);
         }
     }
@@ -7452,7 +7457,8 @@ GPU_KERNEL(vmafgpu_float_adm_powers, vmafgpu__float_adm_launch, VMAFGPU__FLOAT_A
  * Products with taps are rounded to float and summed in double, in the order of the taps. Each thread block stores its
  * own sums. If their total may round to a different float than the total of libvmaf, the total is uncertain. In that
  * case the kernels vmafgpu_ssim_rounded and vmafgpu_ssim_finalise narrow its range. If the total is still uncertain,
- * the host requests a recomputation, in which all terms are computed strip by strip and added in the order of libvmaf.
+ * the host requests a recomputation, in which all terms are computed strip by strip and added in the same order as in
+ * libvmaf.
  */
 
 /* Returns a picture of a scale: the reference (f is 0) or the distorted one (f is 1). */
@@ -7846,7 +7852,8 @@ GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, 
 
 enum class Windows { SUMS, TERMS, ROUNDED };
 
-/* Processes blocks of windows. Computes sums of all terms, the terms of a strip, or rounded terms of uncertain sums. */
+/* Processes blocks of windows. Depending on WHAT, computes the sums of all terms, the individual terms of a strip, or,
+ * for uncertain sums, the row sums of rounded terms. */
 template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &launch) {
     enum { ROWS = VMAFGPU__SSIM_BLOCK_ROWS, GROUP = VMAFGPU__SEQUENCE_GROUP };
     constexpr bool IS_STRIP = WHAT == Windows::TERMS, IS_ROUNDED = WHAT == Windows::ROUNDED;
@@ -8015,8 +8022,8 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
                          behind = band + 1 < count ? bands[(band + 1) * SUMS + kind] : totals[kind];
             const double about =
                 before + (behind - before) * ((double)(2 * (y - band * rows) + 1) * quotient(0.5, (double)high));
-            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023; /* its sign bit makes it large if the
-                                                                              * number is negative */
+            /* If `about` is negative, its sign bit makes `exponent` large. */
+            const int32_t exponent = (int32_t)(bits_of(about) >> 52) - 1023;
             store(&out[y].sum, (int64_t)0);
             store(&out[y].ties, (uint32_t)0);
             store(&out[y].exponent, exponent < 8 ? 8 : exponent > 40 ? 40 : exponent);
@@ -8154,8 +8161,8 @@ template <int STEP> GPU_FN void psnr_hvs_eight(int32_t *x) {
     x[7 * STEP] = t7;
 }
 
-/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if the latter is
- * 0. */
+/* Returns the mean variance of the quadrants of a block, divided by the variance of the block, or 0 if the variance of
+ * the block is 0. */
 GPU_FN float psnr_hvs_unevenness(const int32_t (&v)[64]) {
     int32_t total[4] = {};
     float quarter[4] = {}, whole_block = 0;
@@ -8323,8 +8330,8 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
            launch.shift;
 }
 
-/* Returns the result of an uncertain pixel with these samples: the one that the host has supplied, otherwise `found`.
- * In the latter case, the pixel is listed for the host. */
+/* Returns the result for an uncertain pixel with these samples. If the host has supplied this result, returns it;
+ * otherwise returns `found` and lists the pixel for the host. */
 GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16,
                               sample[0][2] | sample[1][2] << 16 };
@@ -8391,11 +8398,11 @@ GPU_KERNEL(vmafgpu_ciede, vmafgpu__ciede_launch, VMAFGPU__CIEDE_THREADS, 3) {
 }
 
 /* ================================================================================================
- * >>edits                                        changes of the sums caused by new samples in a rectangle
+ * >>edits                                        changes in the sums caused by new samples in a rectangle
  * ================================================================================================
  * A launch covers many independent edits of one base, which is a pair of pictures. For each edit, the kernels recompute
  * the part of a scale that changes, in tiles like those of VIF and ADM. From the new contributions to the sums, they
- * subtract those of the base, which the same code has stored earlier. The part of the picture of the next scale that an
+ * subtract those of the base, which the same code stored earlier. The part of the picture of the next scale that an
  * edit changes is stored in the scratch memory of that edit. The section >>edits of vmafgpu.h specifies the rules.
  */
 
@@ -8465,8 +8472,8 @@ GPU_KERNEL(vmafgpu_edit_import, vmafgpu__edit_import_launch, VMAFGPU__EDIT_IMPOR
     edit_import(launch);
 }
 
-/* Applies the edits of a batch to the plane. A thread processes some samples of a column; the last edit that covers a
- * sample replaces it. */
+/* Applies the edits of a batch to the plane. A thread processes some samples of a column; each sample receives its
+ * value from the last edit that covers it. */
 GPU_FN void edit_patch(const vmafgpu__edit_patch_launch &launch) {
     constexpr int32_t SIDE = VMAFGPU__EDIT_PATCH_SIDE, ROWS = SIDE * SIDE / VMAFGPU__EDIT_PATCH_THREADS;
     const vmafgpu__edit_batch &batch = launch.edits;
@@ -9309,7 +9316,7 @@ EDIT_ADM_KERNEL(2, VMAFGPU__EDIT_ADM_WIDTH_2, VMAFGPU__ADM_WIDTH_2, 2, 4)
 EDIT_ADM_KERNEL(3, VMAFGPU__EDIT_ADM_WIDTH_3, VMAFGPU__ADM_WIDTH_3, 3, 4)
 #undef EDIT_ADM_KERNEL
 
-/* ---- change of the prediction, one thread per edit ---- */
+/* ---- change in the prediction, one thread per edit ---- */
 
 GPU_FN void edit_change(const vmafgpu__edit_change_launch &launch) {
     const vmafgpu__edit_batch &batch = launch.edits;

@@ -733,7 +733,7 @@ extern "C" {
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
-    X(VMAFGPU_AGAIN,              1, "no score is ready, or the queue is full; push another pair or flush") \
+    X(VMAFGPU_AGAIN,              1, "no score is ready (push another pair or flush), or the queue is full (push again later)") \
     X(VMAFGPU_END,                2, "all scores of the clip have been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "out of memory") \
@@ -746,7 +746,7 @@ extern "C" {
     X(VMAFGPU_ERROR_SYSTEM,      -9, "the operating system cannot create a thread or a lock") \
     X(VMAFGPU_ERROR_FLOAT,      -10, "the build or the floating-point mode of the thread does not follow IEEE 754") \
     X(VMAFGPU_ERROR_UNREAD_SCORES, -11, "too many scores are unread; call vmafgpu_next_score(), then push again") \
-    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed, and frames of the pair are in its memory")
+    X(VMAFGPU_ERROR_DEVICE,     -12, "the GPU failed, and a frame that the pair needs was in its memory")
 
 typedef enum vmafgpu_result {
 #define VMAFGPU_RESULT_ENUM_(name, number, message) name = number,

@@ -81,8 +81,8 @@ help:
 	@echo 'make install-libvmaf   install that library, its headers, its pkg-config file, and kernels if built'
 	@echo 'make uninstall         undo make install; needs the same PREFIX, LIBDIR and DESTDIR'
 	@echo 'make uninstall-libvmaf undo make install-libvmaf; needs the same variables'
-	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz and $(BUILD)/SHA256SUMS; the release contains'
-	@echo '                no kernels if NO_KERNELS=1, and no code from NVIDIA if FORCE=clang SM=none'
+	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz and $(BUILD)/SHA256SUMS'
+	@echo '                NO_KERNELS=1: without kernels. FORCE=clang SM=none: without code from NVIDIA.'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'make test-quick run a part of the tests: scores, API, tool; up to a minute on two processors'

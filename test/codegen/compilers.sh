@@ -125,7 +125,8 @@ container() {
         done
         # shellcheck disable=SC2086
         if [ "$(cat "$stream.of" 2> /dev/null)" != "$files" ] || ! is_current "$stream" $files; then
-            cat $files | XZ_DEFAULTS='' XZ_OPT='' xz -c --format=lzma "--lzma1=preset=9e,dict=16MiB,$(contexts "$kin")" > "$stream" || return
+            cat $files | XZ_DEFAULTS='' XZ_OPT='' xz -c --format=lzma \
+                "--lzma1=preset=9e,dict=16MiB,$(contexts "$kin")" > "$stream" || return
             echo "$files" > "$stream.of"
         fi
     done

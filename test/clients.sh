@@ -165,7 +165,7 @@ both() {
         case $which in
         libvmaf) library=$libvmaf/lib ;;
         static) command[0]=$static ;;
-        windows) command=(wine "$windows" "${command[@]:1}") ;;
+        windows) command=(test/wine.sh "$windows" "${command[@]:1}") ;;
         esac
         rm -f "$work/$which"
         LD_LIBRARY_PATH=$library timeout 600 "${command[@]}" > "$work/$which.log" 2>&1 < /dev/null

@@ -75,7 +75,7 @@ help:
 	@echo '                or later (Debian: clang-19), ptxas for machine code, and xz. SM="75 90" selects targets.'
 	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd and $(BUILD)/vmafgpu_amd.h; needs clang 19 or later with lld'
 	@echo '                (Debian: clang-19 lld-19), and xz. GFX="gfx1100 gfx1201" selects targets.'
-	@echo '                VENDORS=nvidia or VENDORS=amd builds the kernels of one vendor.'
+	@echo '                VENDORS=nvidia or VENDORS=amd builds the kernels of one vendor. FORCE=clang does not use nvcc.'
 	@echo 'make models     regenerate models/model_embed.h from the JSON files in MODELS (../shared/models)'
 	@echo 'make tags       write an index of functions for editors; needs Universal Ctags (Debian: universal-ctags) or'
 	@echo '                Exuberant Ctags'
@@ -85,7 +85,8 @@ help:
 	@echo 'make install-libvmaf   install that library, its headers, its pkg-config file, and kernels if built'
 	@echo 'make uninstall         undo make install; needs the same PREFIX, LIBDIR and DESTDIR'
 	@echo 'make uninstall-libvmaf undo make install-libvmaf; needs the same variables'
-	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz, without kernels if NO_KERNELS=1'
+	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz and $(BUILD)/SHA256SUMS'
+	@echo '                NO_KERNELS=1: without kernels. FORCE=clang SM=none: without code from NVIDIA.'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'make test-quick run a part of the tests: scores, API, tool; up to a minute on two processors'
@@ -412,13 +413,18 @@ install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
 uninstall:
 	@$(MAKE) --no-print-directory -f examples/package/Makefile uninstall BUILD=$(BUILD)
 
-# The release archive is reproducible: names are sorted, and dates and owner are fixed.
+# The release archive is reproducible: names are sorted, dates and owner are fixed, and options of tar and gzip in the
+# environment are ignored. It contains the kernels, vmafgpu_kernels.sha256, which names their compilers, and all sources
+# from which `make blobs` compiles the kernels again.
 NO_KERNELS    ?=
 release       := vmafgpu-$(VERSION)
-release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h \
+kernel_source := vmafgpu_kernels.cu vmafgpu_kernels.hip $(addprefix test/,make_blobs.sh make_ptx.sh make_hsaco.sh \
+                 pack_blobs.c interface.sh interface.awk codegen/compilers.sh codegen/no_comment.ld)
+release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h $(kernel_source) \
                  $(filter-out examples/package/Makefile,$(sort $(shell find examples -type f)))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 owner         := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
+sha256        := $(if $(shell command -v sha256sum),sha256sum,shasum -a 256)
 
 dist: | $(BUILD)
 	rm -rf $(BUILD)/dist
@@ -430,11 +436,19 @@ ifeq ($(NO_KERNELS),)
 	@for file in $(release_blobs); do mv $(BUILD)/dist/$$file $(BUILD)/dist/$(release)/ 2> /dev/null || { \
 	    echo "make dist: $$file could not be built, see above; set NO_KERNELS=1 for a release without kernels" >&2; \
 	    exit 1; }; done
+	{ echo '# The images in the kernel files of $(release), and the compilers that wrote them; packed by'; \
+	    echo "# $$(xz --version | head -n 1)"; cat $(BUILD)/dist/vmafgpu_kernels.nvidia.sha256 \
+	    $(BUILD)/dist/vmafgpu_kernels.amd.sha256; } > $(BUILD)/dist/$(release)/vmafgpu_kernels.sha256
 endif
+	cd $(BUILD)/dist/$(release) && find * -type f | LC_ALL=C sort | xargs $(sha256) > ../SHA256SUMS
+	mv $(BUILD)/dist/SHA256SUMS $(BUILD)/dist/$(release)
 	find $(BUILD)/dist/$(release) -type f -exec chmod 644 {} + -exec env TZ=UTC0 touch -t 202001010000 {} +
-	cd $(BUILD)/dist && find $(release) -type f | LC_ALL=C sort | xargs tar $(owner) -cf ../$(release).tar
-	gzip -9nf $(BUILD)/$(release).tar
+	chmod 755 $(BUILD)/dist/$(release)/test/*.sh
+	cd $(BUILD)/dist && find $(release) -type f | LC_ALL=C sort | TAR_OPTIONS= xargs tar --format=ustar $(owner) \
+	    -cf ../$(release).tar
+	GZIP= gzip -9nf $(BUILD)/$(release).tar
 	rm -rf $(BUILD)/dist
+	cd $(BUILD) && $(sha256) $(release).tar.gz > SHA256SUMS
 	@echo '$(BUILD)/$(release).tar.gz'
 
 clean:

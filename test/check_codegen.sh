@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks the compiled kernels for both vendors, which `make blobs` has built, and adds up the counts.
+# Checks the compiled kernels for both vendors, which `make blobs` has built, and compares them with test/blobs.sha256.
+# Adds up the counts.
 #
 #     test/check_codegen.sh [BUILD [SCRATCH_FOLDER [SCRATCH_FOLDER_OF_MAKE_BLOBS]]]
 build=${1:-build}
@@ -31,5 +32,6 @@ add() {
 
 add "$here/check_ptx.sh" "$build" "$work" "$blobs"
 add "$here/check_hsaco.sh" "$build" "$work" "$blobs"
+add "$here/check_blobs.sh" "$build"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

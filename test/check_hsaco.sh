@@ -117,9 +117,9 @@ check_resources() {
         }' "$2" "$3"
 }
 
-# check_foreign FILE: prints the functions of the device libraries of ROCm (ocml, ockl)
+# check_foreign FILE: prints the functions of the device libraries of ROCm (ocml, ockl) and the names of compilers
 check_foreign() {
-    grep -a -o -E '__(ocml|ockl|oclc)_[a-z_0-9]*' "$1" | sort -u
+    grep -a -o -E '__(ocml|ockl|oclc)_[a-z_0-9]*|(clang version|LLD) [0-9.]*' "$1" | sort -u
 }
 
 # check_machine_code FILE RESOURCES: also fails if no kernel reads global memory, because the check itself is then wrong
@@ -204,7 +204,7 @@ must_find() {
 check_wrong_object() {
     file=$work/wrong.hsaco
     # shellcheck disable=SC2086
-    clang_to_hsaco "$target" "$root/test/codegen/wrong.hip" "$file" "-I$root" $strip_symbols "$@" > "$work/wrong.log" \
+    clang_to_stripped_hsaco "$target" "$root/test/codegen/wrong.hip" "$file" "-I$root" "$@" > "$work/wrong.log" \
         2>&1
     read_object "$file" wrong
     {
@@ -278,9 +278,10 @@ check_wrong() {
     swapped_comparisons /dev/null > "$found"
     must_find 'the compiler printed no code'
 
-    printf 'code\0__ocml_exp2_f32\0more' > "$work/foreign"
+    printf 'code\0__ocml_exp2_f32\0more\0Linker: Debian LLD 19.1.7' > "$work/foreign"
     check_foreign "$work/foreign" > "$found"
     must_find '__ocml_exp2_f32'
+    must_find 'LLD 19.1.7'
 }
 
 # ---- main part ----
@@ -319,7 +320,7 @@ for target in $targets; do
     check_machine_code "$work/$target.code" "$work/$target.resources" > "$found"
     note "$target, machine code" "$found"
     check_foreign "$build/vmafgpu_kernels.$target.hsaco" > "$found"
-    note "$target, functions of ROCm" "$found"
+    note "$target, functions of ROCm and names of compilers" "$found"
     if [ -f "$blobs/$target.swapped" ]; then
         shown="$shown $target"
         note "$target, comparisons" "$blobs/$target.swapped"

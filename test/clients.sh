@@ -4,6 +4,10 @@
 #
 #     test/clients.sh BUILD              or make test-clients
 #
+# STATIC=1         also builds ffmpeg under the GPL with our library and its kernels inside, as examples/ffmpeg.md does,
+#                  and compares its reports; needs clang 19 or later, xz, and about 10 minutes
+# STATIC=windows   the same, and a build for Windows that runs under wine; needs MinGW-w64
+# SUITE=sid        version of Debian whose ffmpeg is built; default trixie
 # LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
 # VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
 # CLIENTS=dir      folder into which the source of ffmpeg is fetched and built, once; default /tmp/vmafgpu-clients
@@ -27,40 +31,121 @@ mkdir -p "$clients" || exit 1
 
 # ---- an ffmpeg that contains little more than the libvmaf filter ----
 
-fetch_ffmpeg() {
-    local apt="$clients/apt" options
+suite=${SUITE:-trixie}
+fetched=$clients/$suite
+# The filters libvmaf and libvmaf_cuda, and all that they need to score two files. Other parts of ffmpeg take long to
+# compile.
+parts='--disable-everything --disable-autodetect --disable-doc --disable-ffplay --disable-ffprobe --disable-network
+       --disable-debug --enable-libvmaf --enable-filter=libvmaf,libvmaf_cuda,scale_cuda,hwdownload,scale,format,null
+       --enable-demuxer=yuv4mpegpipe,rawvideo,mov,matroska --enable-decoder=rawvideo,wrapped_avframe,h264,hevc
+       --enable-parser=h264,hevc --enable-bsf=h264_mp4toannexb,hevc_mp4toannexb
+       --enable-hwaccel=h264_nvdec,hevc_nvdec --enable-encoder=wrapped_avframe,rawvideo
+       --enable-muxer=null,yuv4mpegpipe --enable-protocol=file,pipe'
+
+# apt COMMAND...: runs apt-get with the packages of the suite; does not change the packages of this machine
+apt() {
+    local apt=$fetched/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main" \
-        > "$apt/sources.list"
-    options=(-o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists"
-             -o "Dir::Cache=$apt/cache" -o Acquire::Retries=1 -o Acquire::http::Timeout=20)
-    apt-get "${options[@]}" update && (cd "$clients" && apt-get "${options[@]}" --only-source source ffmpeg)
+    for kind in deb deb-src; do
+        echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main"
+    done > "$apt/sources.list"
+    apt-get -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
+        -o "Dir::Cache=$apt/cache" -o Acquire::Retries=1 -o Acquire::http::Timeout=20 "$@"
 }
 
+# If the patches of Debian cannot be fetched, the source is that of the ffmpeg project.
+fetch_ffmpeg() {
+    mkdir -p "$fetched" && cd "$fetched" && apt update || return
+    apt --only-source source ffmpeg || tar -xJf ffmpeg_*.orig.tar.xz || return
+    # headers for NVDEC
+    apt download libffmpeg-nvenc-dev && dpkg-deb -x libffmpeg-nvenc-dev_*.deb nvdec
+}
+
+# build_ffmpeg FOLDER PKG_CONFIG_PATH OPTION...: builds FOLDER/ffmpeg; links it again if it exists
 build_ffmpeg() {
-    local source pc="$clients/pkgconfig"
-    source=$(ls -d "$clients"/ffmpeg-*/ 2> /dev/null | head -n 1)
-    [ -n "$source" ] || return 1
+    local folder=$clients/$suite-$1
+    mkdir -p "$folder" && cd "$folder" || return
+    export PKG_CONFIG_PATH=$2
+    shift 2
+    # shellcheck disable=SC2086
+    [ -f ffbuild/config.mak ] || sh "$fetched"/ffmpeg-*/configure $parts "$@" > configured || return
+    rm -f ffmpeg ffmpeg.exe
+    make -j2 "ffmpeg$(sed -n 's/^EXESUF=//p' ffbuild/config.mak)"
+}
+
+build_shared() {
+    local pc=$clients/pkgconfig
     mkdir -p "$pc"
     printf 'Name: libvmaf\nDescription: libvmaf\nVersion: 3.2.0\nCflags: -I%s -I%s\nLibs: -L%s -lvmaf\n' \
         "$libvmaf/include" "$libvmaf/include/libvmaf" "$libvmaf/lib" > "$pc/libvmaf.pc"
-    cd "$source" && PKG_CONFIG_PATH=$pc ./configure \
-        --disable-everything --disable-autodetect --disable-doc --disable-ffplay \
-        --disable-ffprobe --disable-network --disable-debug --enable-libvmaf --enable-filter=libvmaf,scale,format,null \
-        --enable-demuxer=yuv4mpegpipe,rawvideo --enable-decoder=rawvideo,wrapped_avframe \
-        --enable-encoder=wrapped_avframe,rawvideo --enable-muxer=null --enable-protocol=file,pipe &&
-        make -j2 ffmpeg && cp ffmpeg "$clients/ffmpeg"
+    build_ffmpeg shared "$pc"
 }
 
-ffmpeg=${FFMPEG:-$clients/ffmpeg}
-if [ ! -x "$ffmpeg" ]; then
-    if [ -z "$(ls -d "$clients"/ffmpeg-*/ 2> /dev/null)" ] && ! fetch_ffmpeg > "$clients/fetch.log" 2>&1; then
-        skip "the source of ffmpeg cannot be fetched, see $clients/fetch.log"
-        ffmpeg=
-    elif ! (build_ffmpeg) > "$clients/build.log" 2>&1; then
-        skip "ffmpeg cannot be built, see $clients/build.log"
-        ffmpeg=
+# build_static FOLDER COMPILER OPTION...: builds an ffmpeg that contains our library
+build_static() {
+    local folder=$1 compiler=$2 prefix=$clients/$1
+    shift 2
+    mkdir -p "$prefix/pkgconfig"
+    sed "s|^prefix=.*|prefix=$fetched/nvdec/usr|" "$fetched/nvdec/usr/share/pkgconfig/ffnvcodec.pc" \
+        > "$prefix/pkgconfig/ffnvcodec.pc"
+    # The recipe of libvmaf.o does not depend on CC.
+    rm -f "$clients"/build/libvmaf.*
+    make install-libvmaf LIBRARIES=static EMBED="${EMBED:-nvidia amd}" FORCE=clang SM=none CC="$compiler" \
+        BUILD="$clients/build" PREFIX="$prefix" &&
+        build_ffmpeg "$folder" "$prefix/lib/pkgconfig:$prefix/pkgconfig" --pkg-config=pkg-config \
+            --pkg-config-flags=--static --enable-gpl --disable-nonfree --enable-ffnvcodec --enable-nvdec \
+            --enable-cuda-llvm --nvcc="$(clang_for_cuda)" "$@"
+}
+
+clang_for_cuda() {
+    for clang in clang-19 clang-20 clang-21 clang-22 clang; do
+        ! command -v $clang || return 0
+    done
+}
+
+# built FOLDER COMMAND...: runs a build, and sets program to its ffmpeg; if the build fails, counts it as skipped
+built() {
+    local folder=$1
+    shift
+    if ("$@") > "$clients/$folder.log" 2>&1; then
+        program=$(ls "$clients/$suite-$folder/ffmpeg" "$clients/$suite-$folder/ffmpeg.exe" 2> /dev/null)
+    else
+        skip "ffmpeg ($folder) cannot be built, see $clients/$folder.log"
+        program=
     fi
+}
+
+ffmpeg=${FFMPEG:-}
+if [ -z "$ffmpeg" ] || [ -n "${STATIC:-}" ]; then
+    [ -d "$fetched/nvdec" ] || (fetch_ffmpeg) > "$clients/fetch.log" 2>&1 ||
+        skip "the source of ffmpeg cannot be fetched, see $clients/fetch.log"
+fi
+if [ -z "$ffmpeg" ]; then
+    built shared build_shared
+    ffmpeg=$program
+fi
+static=
+windows=
+if [ -n "${STATIC:-}" ]; then
+    built static build_static static "${CC:-cc}"
+    static=$program
+    configured=$clients/$suite-static/configured
+    check 'static ffmpeg: it is built' [ -n "$static" ]
+    check 'static ffmpeg: licence' grep -q '^License: GPL' "$configured"
+    "$static" -hide_banner -filters > "$work/filters" 2>&1
+    for name in libvmaf libvmaf_cuda scale_cuda; do
+        check "static ffmpeg: filter $name" grep -q " $name " "$work/filters"
+    done
+    ldd "$static" > "$work/ldd"
+    check 'static ffmpeg: needs no libvmaf' [ "$(grep -c libvmaf "$work/ldd")" -eq 0 ]
+fi
+if [ "${STATIC:-}" = windows ]; then
+    built windows build_static windows x86_64-w64-mingw32-gcc --enable-cross-compile --target-os=mingw32 --arch=x86_64 \
+        --cross-prefix=x86_64-w64-mingw32- --extra-ldflags=-static
+    windows=$program
+    check 'ffmpeg for Windows: it is built' [ -n "$windows" ]
+    export WINEPREFIX=$clients/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+    timeout 120 wine wineboot -i > /dev/null 2>&1 || { skip 'wine does not start'; windows=; }
 fi
 
 # ---- comparisons ----
@@ -69,26 +154,34 @@ plain() { # REPORT: prints the report without the frame rate
     [ ! -f "$1" ] || sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/' "$1"
 }
 
-# both WHAT COMMAND...: runs the command with both libraries; REPORT in the command becomes the file to write
+# both WHAT COMMAND...: runs the command with both libraries, and instead of $ffmpeg also the static builds of ffmpeg.
+# REPORT in the command becomes the file to write.
 both() {
-    local what=$1 which status=()
+    local what=$1 which status expected variants='libvmaf ours'
     shift
-    for which in libvmaf ours; do
-        local library=$build
-        [ $which = ours ] || library=$libvmaf/lib
+    [ "$1" != "$ffmpeg" ] || variants="$variants ${static:+static} ${windows:+windows}"
+    for which in $variants; do
+        local library=$build command=("${@//REPORT/$work/$which}")
+        case $which in
+        libvmaf) library=$libvmaf/lib ;;
+        static) command[0]=$static ;;
+        windows) command=(test/wine.sh "$windows" "${command[@]:1}") ;;
+        esac
         rm -f "$work/$which"
-        LD_LIBRARY_PATH=$library timeout 600 "${@//REPORT/$work/$which}" > "$work/$which.log" 2>&1 < /dev/null
-        status+=($?)
+        LD_LIBRARY_PATH=$library timeout 600 "${command[@]}" > "$work/$which.log" 2>&1 < /dev/null
+        status=$?
         plain "$work/$which" > "$work/$which.plain"
+        if [ "$which" = libvmaf ]; then
+            expected=$status
+        elif [ $status -ne "$expected" ] || ! cmp -s "$work/libvmaf.plain" "$work/$which.plain"; then
+            echo "$what: status $expected with libvmaf, $status with $which"
+            diff "$work/libvmaf.plain" "$work/$which.plain" | head -n 4
+            grep -h 'libvmaf ERROR' "$work/$which.log" | head -n 2
+            check "$what, $which" false
+        else
+            check "$what, $which" true
+        fi
     done
-    if [ "${status[0]}" -ne "${status[1]}" ] || ! cmp -s "$work/libvmaf.plain" "$work/ours.plain"; then
-        echo "$what: status ${status[*]}"
-        diff "$work/libvmaf.plain" "$work/ours.plain" | head -n 4
-        grep -h 'libvmaf ERROR' "$work/ours.log" | head -n 2
-        check "$what" false
-    else
-        check "$what" true
-    fi
 }
 
 filter() { # CLIP FORMAT OPTIONS

@@ -36,7 +36,7 @@ object() { # TARGET
     shown=
     swaps_comparisons "$1" && shown=$show_comparisons
     # shellcheck disable=SC2086
-    clang_to_hsaco "$1" "$kernels" "$work/$1.hsaco" "-I$root" $strip_symbols $shown > "$work/$1.all" 2>&1
+    clang_to_stripped_hsaco "$1" "$kernels" "$work/$1.hsaco" "-I$root" $shown > "$work/$1.all" 2>&1
     status=$?
     [ -z "$shown" ] || swapped_comparisons "$work/$1.all" > "$work/$1.swapped"
     grep -A 3 -E '(warning|error|note):' "$work/$1.all" > "$work/$1.log"
@@ -86,7 +86,9 @@ rm -f "$build"/vmafgpu_kernels.gfx*.hsaco
 for target in $made; do
     cp "$work/$target.hsaco" "$build/vmafgpu_kernels.$target.hsaco" || die "cannot write to $build"
 done
-for file in vmafgpu_kernels.amd vmafgpu_amd.h; do
+# shellcheck disable=SC2086
+images 'AMD code objects' "$(compiler_version clang)" $entries > "$work/vmafgpu_kernels.amd.sha256"
+for file in vmafgpu_kernels.amd vmafgpu_amd.h vmafgpu_kernels.amd.sha256; do
     replace "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 

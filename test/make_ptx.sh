@@ -91,7 +91,7 @@ targets=${SM:-$nvidia_targets}
 [ -n "$ptxas" ] && [ "$SM" != none ] || targets=
 for_each "$targets" assemble
 
-entries=
+cubins=
 made=
 unknown=
 for target in $targets; do
@@ -102,11 +102,12 @@ for target in $targets; do
         die "sm_$target: cannot assemble the machine code"
         ;;
     *)
-        entries="$entries sm_$target $work/sm_$target.cubin"
+        cubins="$cubins sm_$target $work/sm_$target.cubin"
         made="$made sm_$target"
         ;;
     esac
 done
+entries=$cubins
 for target in 75 80; do
     # sm_75 is the only target below 8.0, so its machine code replaces this PTX.
     case $made in *sm_75*) [ $target -eq 75 ] && continue ;; esac
@@ -117,7 +118,12 @@ container nvidia $entries || die "cannot pack the kernels in $work"
 for file in vmafgpu_kernels.ptx vmafgpu_kernels.sm80.ptx; do
     cp "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
-for file in vmafgpu_kernels.nvidia vmafgpu_nvidia.h; do
+{
+    images PTX "$(compiler_version $compiler)" ptx_75 "$(ptx_of 75)" ptx_80 "$(ptx_of 80)"
+    # shellcheck disable=SC2086
+    [ -z "$made" ] || images 'NVIDIA machine code' "$(compiler_version ptxas)" $cubins
+} > "$work/vmafgpu_kernels.nvidia.sha256"
+for file in vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.nvidia.sha256; do
     replace "$work/$file" "$build/$file" || die "cannot write $build/$file"
 done
 

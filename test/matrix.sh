@@ -94,7 +94,11 @@ step 'dist' make dist GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-90}"
 step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked &&
     tar -xzf build/vmafgpu-*.tar.gz -C build/unpacked && cd build/unpacked/vmafgpu-* &&
     cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
-step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "vmafgpu_(kernels|nvidia|amd)" | grep -qx 4'
+step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/vmafgpu_(kernels.)?(nvidia|amd)(.h)?$" |
+    grep -qx 4'
+step 'dist has the sources of the kernels' sh -c 'cd build/unpacked/vmafgpu-* && sha256sum -c --quiet SHA256SUMS &&
+    make blobs VENDORS=amd GFX=gfx1100 && cat build/vmafgpu_kernels.amd.sha256 &&
+    test "$(grep -cxFf build/vmafgpu_kernels.amd.sha256 vmafgpu_kernels.sha256)" -eq 2'
 
 # Other compilers and flags must give the same bits.
 check 'clang, optimised' BUILD=build/clang CC=clang CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env

@@ -201,8 +201,11 @@ release=vmafgpu-$version
 quiet 'make dist' "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1
 mv "$work/dist/$release.tar.gz" "$work/first.tar.gz"
 sleep 1 # so that files copied from now on have a different date
-(umask 077 && "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1) > "$work/log" 2>&1
+(umask 077 && TAR_OPTIONS=--mtime=2021-01-01 GZIP=-1 "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1) > "$work/log" 2>&1
 check 'make dist is reproducible' cmp "$work/first.tar.gz" "$work/dist/$release.tar.gz"
+sha256='shasum -a 256'
+! command -v sha256sum > /dev/null || sha256=sha256sum
+quiet 'make dist: checksum of the archive' sh -c "cd '$work/dist' && $sha256 -c SHA256SUMS"
 
 mkdir "$work/unpacked"
 gzip -dc "$work/first.tar.gz" | (cd "$work/unpacked" && tar -xf -)
@@ -212,9 +215,20 @@ for file in LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_em
     check "release: $file" cmp "$file" "$root/$file"
 done
 check 'release: examples' diff -r -x package examples "$root/examples"
+# shellcheck disable=SC2086
+quiet 'release: checksums' $sha256 -c SHA256SUMS
+check 'release: every file has a checksum' [ "$(wc -l < SHA256SUMS)" -eq \
+    "$(($(find . -type f | wc -l) - 1))" ]
+if CLANG=/nonexistent NVCC=/nonexistent FORCE=clang "$MAKE" blobs > "$work/log" 2>&1; then
+    check 'release: make blobs names the compilers' [ "$(grep -c 'they need clang' "$work/log")" -eq 2 ]
+else
+    check 'release: make blobs runs' false
+fi
 for file in $kernels $arrays; do
     echo "$file" > "$file"
 done
+# The simulated driver accepts this text as kernels.
+printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > vmafgpu_kernels.nvidia
 quiet 'release: make' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
 check 'release: the implementation is compiled once' [ "$(grep -c -- '-o build/' "$work/log")" -eq \
     "$(($(grep -c -- '-DVMAFGPU_IMPLEMENTED_ -o build/' "$work/log") + 1))" ]
@@ -226,6 +240,11 @@ quiet 'release: embed_model runs' build/embed_model --help
 quiet 'release: second make' "$MAKE" CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
 check 'release: the second make compiles nothing' [ "$(grep -c -- '-o build/' "$work/log")" -eq 0 ]
 check 'release: kernels in the folder of the tool' [ -f build/vmafgpu_kernels.amd ]
+if [ -d "$work/driver" ]; then
+    LD_LIBRARY_PATH=$work/driver build/vmafgpu --backend cuda -r "$work/grey.yuv" -d "$work/grey.yuv" \
+        -w 16 -h 16 -p 420 -b 8 > "$work/log" 2>&1
+    check 'release: the tool scores on a GPU' [ $? -eq 0 ]
+fi
 quiet 'release: make help' "$MAKE" help
 check 'release: make help prints the targets' grep -q '^make install ' "$work/log"
 quiet 'release: make install' "$MAKE" install DESTDIR="$work/from release" PREFIX=/usr
@@ -240,6 +259,28 @@ if "$MAKE" test > "$work/log" 2>&1; then
 fi
 check 'release: message of make test' grep -q 'needs the repository' "$work/log"
 cd "$root" || exit 1
+
+# Another user builds the release in another folder, with the kernels of two GPUs.
+if [ "$DEPTH" = all ]; then
+    other=$(mktemp -d)
+    for file in *; do
+        [ "$file" = build ] || cp -R "$file" "$other"
+    done
+    as='sh -c'
+    if [ "$(id -u)" -eq 0 ]; then
+        chown -R nobody "$other"
+        as='su nobody -s /bin/sh -c'
+    fi
+    settings='FORCE=clang SM=none GFX=gfx1100'
+    # shellcheck disable=SC2086
+    if "$MAKE" dist $settings BUILD="$work/dist" > "$work/log" 2>&1; then
+        quiet 'make dist in another folder' $as "umask 077 && cd $other && $MAKE dist $settings"
+        check 'make dist with kernels is reproducible' cmp "$work/dist/$release.tar.gz" "$other/build/$release.tar.gz"
+    else
+        skip "two releases with kernels ($(tail -n 1 "$work/log"))"
+    fi
+    rm -rf "$other"
+fi
 
 if FORCE=neither CLANG=/nonexistent NVCC=/nonexistent "$MAKE" dist BUILD="$work/none" > "$work/log" 2>&1; then
     check 'make dist without kernels: status' false

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../vmafgpu.h"
-#include "clip.h"
+#include "scoring.h"
 
 enum { MOST_COLUMNS = 64, MOST_FRAMES = 8 };
 
@@ -61,90 +60,38 @@ typedef struct values {
     double at[MOST_COLUMNS][MOST_FRAMES];
 } values;
 
-static void need(int is_true, const char *what) {
-    if (!is_true) {
-        fprintf(stderr, "who_differs: %s\n", what);
-        exit(1);
-    }
-}
-
-/* Writes all planes of a frame, without padding, to the caller's memory. */
-static void read_frame(const clip *c, int frame, int side, unsigned char *bytes) {
-    const int size = c->depth > 8 ? 2 : 1;
-    for (int plane = 0; plane < 3; plane++) {
-        const size_t count = clip_plane_samples(c, plane);
-        uint16_t *samples = (uint16_t *)malloc(count * sizeof *samples);
-        need(samples && clip_plane(c, frame, side, plane, samples), "out of memory");
-        clip_store(samples, count, size, bytes);
-        bytes += count * (size_t)size;
-        free(samples);
-    }
-}
-
-static size_t frame_bytes(const clip *c) {
-    return (clip_plane_samples(c, 0) + 2 * clip_plane_samples(c, 1)) * (c->depth > 8 ? 2 : 1);
-}
-
-static vmafgpu_frame our_frame(const clip *c, const unsigned char *bytes) {
-    const ptrdiff_t size = c->depth > 8 ? 2 : 1;
-    vmafgpu_frame f = VMAFGPU_INIT;
-    for (int plane = 0; plane < 3; plane++) {
-        f.data[plane] = bytes;
-        f.pitch[plane] = clip_plane_width(c, plane) * size;
-        bytes += clip_plane_samples(c, plane) * (size_t)size;
-    }
-    return f;
-}
-
-/* Scores a clip with vmafgpu.h. */
-static void ours(const clip *c, const char *extractor, values *out) {
-    vmafgpu_feature_config feature = VMAFGPU_INIT;
-    vmafgpu_config config = VMAFGPU_INIT;
+/* Scores a film with vmafgpu.h. */
+static void ours(const film *f, const char *extractor, values *out) {
+    const vmafgpu_feature_config feature = { extractor, NULL };
+    const vmafgpu_config config = film_feature_config(f, &feature);
     vmafgpu *v;
-    unsigned char *bytes = (unsigned char *)malloc(2 * frame_bytes(c));
-    feature.name = extractor;
-    config.width = c->width, config.height = c->height, config.bit_depth = c->depth;
-    config.features = &feature, config.feature_count = 1;
-    config.features_only = 1;
-    config.backend = VMAFGPU_BACKEND_CPU;
+    test_need(vmafgpu_open(&v, &config) == VMAFGPU_OK, vmafgpu_last_error(v));
+    for (int i = 0; i < f->clip.frames; i++)
+        test_need(film_push(f, v, i) == VMAFGPU_OK, vmafgpu_last_error(v));
+    test_need(vmafgpu_flush(v) == VMAFGPU_OK, vmafgpu_last_error(v));
     memset(out, 0, sizeof *out);
-    need(bytes != NULL, "out of memory");
-    need(vmafgpu_open(&v, &config) == VMAFGPU_OK, vmafgpu_last_error(v));
-    for (int i = 0; i < c->frames; i++) {
-        read_frame(c, i, CLIP_REFERENCE, bytes);
-        read_frame(c, i, CLIP_DISTORTED, bytes + frame_bytes(c));
-        const vmafgpu_frame reference = our_frame(c, bytes), distorted = our_frame(c, bytes + frame_bytes(c));
-        need(vmafgpu_push(v, &reference, &distorted) == VMAFGPU_OK, vmafgpu_last_error(v));
-    }
-    need(vmafgpu_flush(v) == VMAFGPU_OK, vmafgpu_last_error(v));
     out->columns = vmafgpu_column_count(v);
-    need(out->columns <= MOST_COLUMNS, "too many columns");
+    test_need(out->columns <= MOST_COLUMNS, "too many columns");
     for (int k = 0; k < out->columns; k++) {
         snprintf(out->names[k], sizeof out->names[k], "%s", vmafgpu_column_name(v, k));
-        for (int i = 0; i < c->frames; i++)
+        for (int i = 0; i < f->clip.frames; i++)
             if (vmafgpu_value_at(v, i, k, &out->at[k][i]) != VMAFGPU_OK)
                 out->at[k][i] = NAN;
     }
-    out->is_valid = 1;
     vmafgpu_close(v);
-    free(bytes);
 }
 
-static void their_picture(const clip *c, int frame, int side, VmafPicture *picture) {
-    const int size = c->depth > 8 ? 2 : 1;
-    unsigned char *bytes = (unsigned char *)malloc(frame_bytes(c)), *at = bytes;
-    need(bytes && !vmaf_picture_alloc(picture, VMAF_PIX_FMT_YUV420P, (unsigned)c->depth, (unsigned)c->width,
-                                      (unsigned)c->height),
-         "out of memory");
-    read_frame(c, frame, side, bytes);
+static void their_picture(const film *f, int frame, int side, VmafPicture *picture) {
+    const vmafgpu_frame from = film_frame(f, frame, side);
+    test_need(!vmaf_picture_alloc(picture, VMAF_PIX_FMT_YUV420P, (unsigned)f->clip.depth, (unsigned)f->clip.width,
+                                  (unsigned)f->clip.height),
+              "vmaf_picture_alloc failed");
     for (int plane = 0; plane < 3; plane++) {
-        const size_t row = (size_t)clip_plane_width(c, plane) * (size_t)size;
+        const size_t row = picture->w[plane] * (size_t)f->bytes_per_sample;
         for (unsigned y = 0; y < picture->h[plane]; y++)
-            memcpy((char *)picture->data[plane] + (ptrdiff_t)y * picture->stride[plane], at + y * row,
-                   picture->w[plane] * (size_t)size);
-        at += clip_plane_samples(c, plane) * (size_t)size;
+            memcpy((char *)picture->data[plane] + (ptrdiff_t)y * picture->stride[plane],
+                   (const char *)from.data[plane] + y * row, row);
     }
-    free(bytes);
 }
 
 /* Reads a value. libvmaf needs the long names of columns, such as VMAF_integer_feature_adm2_score for integer_adm2. */
@@ -170,7 +117,7 @@ static double their_value(VmafContext *vmaf, const char *column, int frame) {
 }
 
 /* Scores a clip with a code path of libvmaf. Sets is_valid to 0 if libvmaf has no such extractor. */
-static void theirs(const clip *c, int extractor, int path, const values *expected, values *out) {
+static void theirs(const film *f, int extractor, int path, const values *expected, values *out) {
     VmafConfiguration config;
     VmafContext *vmaf = NULL;
     const char *name = paths[path].is_cuda ? extractors[extractor].cuda : extractors[extractor].name;
@@ -179,24 +126,25 @@ static void theirs(const clip *c, int extractor, int path, const values *expecte
     config.cpumask = paths[path].cpumask;
     if (!name)
         return;
-    need(!vmaf_init(&vmaf, config), "vmaf_init failed");
+    test_need(!vmaf_init(&vmaf, config), "vmaf_init failed");
 #ifdef WITH_CUDA
     VmafCudaState *state = NULL;
     VmafCudaConfiguration cuda;
     memset(&cuda, 0, sizeof cuda);
     if (paths[path].is_cuda)
-        need(!vmaf_cuda_state_init(&state, cuda) && !vmaf_cuda_import_state(vmaf, state), "libvmaf cannot use CUDA");
+        test_need(!vmaf_cuda_state_init(&state, cuda) && !vmaf_cuda_import_state(vmaf, state),
+                  "libvmaf cannot use CUDA");
 #endif
     out->is_valid = !vmaf_use_feature(vmaf, name, NULL);
-    for (int i = 0; i < c->frames && out->is_valid; i++) {
+    for (int i = 0; i < f->clip.frames && out->is_valid; i++) {
         VmafPicture reference, distorted;
-        their_picture(c, i, CLIP_REFERENCE, &reference);
-        their_picture(c, i, CLIP_DISTORTED, &distorted);
+        their_picture(f, i, CLIP_REFERENCE, &reference);
+        their_picture(f, i, CLIP_DISTORTED, &distorted);
         out->is_valid = !vmaf_read_pictures(vmaf, &reference, &distorted, (unsigned)i);
     }
     out->is_valid = out->is_valid && !vmaf_read_pictures(vmaf, NULL, NULL, 0);
     for (int k = 0; k < expected->columns; k++)
-        for (int i = 0; i < c->frames; i++)
+        for (int i = 0; i < f->clip.frames; i++)
             out->at[k][i] = their_value(vmaf, expected->names[k], i);
     vmaf_close(vmaf);
 }
@@ -227,16 +175,16 @@ int main(void) {
     static tally table[EXTRACTORS][PATHS];
     int wrong = 0;
     for (int n = 0; n < CLIPS; n++) {
-        clip c;
-        need(clip_init(&c, clips[n].content, clips[n].width, clips[n].height, clips[n].depth, 420, 4, 1), "clip");
+        film f = film_make_colour(clips[n].content, clips[n].width, clips[n].height, clips[n].depth, 420, 4, 1);
         for (int e = 0; e < EXTRACTORS; e++) {
-            ours(&c, extractors[e].name, &a);
+            ours(&f, extractors[e].name, &a);
             for (int p = 0; p < PATHS; p++) {
-                theirs(&c, e, p, &a, &b);
+                theirs(&f, e, p, &a, &b);
                 if (b.is_valid)
-                    compare(&a, &b, c.frames, &table[e][p]);
+                    compare(&a, &b, f.clip.frames, &table[e][p]);
             }
         }
+        film_free(&f);
     }
     printf("libvmaf %s against vmafgpu %s, %d clips of 4 frames\n\n| extractor | values |", vmaf_version(),
            vmafgpu_version_string(), CLIPS);

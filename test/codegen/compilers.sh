@@ -88,6 +88,22 @@ check_interface() {
         die 'vmafgpu.h: VMAFGPU__KERNEL_INTERFACE is out of date; run test/interface.sh -i'
 }
 
+# sha256 FILE: prints the SHA-256 of the file
+sha256() {
+    { sha256sum "$1" 2> /dev/null || shasum -a 256 "$1"; } | cut -c 1-64
+}
+
+# images NAME COMPILER (TARGET FILE)...: prints a line that names the kind of image and its compiler, then a line for
+# each image. test/blobs.sha256 consists of such lines.
+images() {
+    echo "# $1: $2"
+    shift 2
+    while [ $# -gt 0 ]; do
+        echo "$(sha256 "$2")  $1"
+        shift 2
+    done
+}
+
 # container VENDOR (TARGET FILE)...: packs these files into vmafgpu_kernels.VENDOR and vmafgpu_VENDOR.h in $work. Does
 # not compress unchanged files again.
 container() {
@@ -109,7 +125,8 @@ container() {
         done
         # shellcheck disable=SC2086
         if [ "$(cat "$stream.of" 2> /dev/null)" != "$files" ] || ! is_current "$stream" $files; then
-            cat $files | xz -c --format=lzma "--lzma1=preset=9e,dict=16MiB,$(contexts "$kin")" > "$stream" || return
+            cat $files | XZ_DEFAULTS='' XZ_OPT='' xz -c --format=lzma \
+                "--lzma1=preset=9e,dict=16MiB,$(contexts "$kin")" > "$stream" || return
             echo "$files" > "$stream.of"
         fi
     done
@@ -232,8 +249,9 @@ find_clang() {
     return 1
 }
 
-compiler_version() { # nvcc|clang
+compiler_version() { # nvcc|ptxas|clang
     case $1 in
+    ptxas) "$ptxas" --version | sed -n 's/.* V\([0-9.]*\).*/ptxas \1/p' ;;
     nvcc) "$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/nvcc \1/p' ;;
     clang) "$clang" --version | sed -n 's/.*\(clang version [0-9.]*\).*/\1/p' | sed 's/version //' ;;
     esac
@@ -283,7 +301,11 @@ clang_to_hsaco() { # TARGET SOURCE OUTPUT [OPTION...]
         -o "$to_output"
 }
 
-strip_symbols='-Xoffload-linker -s'
+# Also removes symbols, and the section .comment, in which compilers write their names. The contents are then the same
+# with clang of any vendor.
+clang_to_stripped_hsaco() { # TARGET SOURCE OUTPUT [OPTION...]
+    clang_to_hsaco "$@" -Xoffload-linker -s -Xoffload-linker -T -Xoffload-linker "$root/test/codegen/no_comment.ld"
+}
 
 # knows_amd_target TARGET: whether $clang and its lld make code objects for a target
 knows_amd_target() {

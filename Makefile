@@ -132,6 +132,7 @@ $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 	$(compile) -o $@ $< $(LDFLAGS) $(LDLIBS)
 
 include examples/libvmaf/libvmaf.mk
+include examples/web/web.mk
 
 # Not built by default because it needs an MPI.
 MPICC ?= mpicc

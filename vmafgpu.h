@@ -454,8 +454,8 @@
  *   VMAFGPU_API                    prefix of every public function (for DLL exports, for example); default: extern
  *   VMAFGPU_NO_THREADS             the library starts no threads, so config.threads > 1 requires config.parallel_for.
  *                                  (Without this switch, the library uses pthreads or, on Windows, the native threads
- *                                  of Vista and later.) With compilers other than GCC, clang and MSVC, this switch is
- *                                  required, and only one thread is supported
+ *                                  of Vista and later.) Implied for WebAssembly without -pthread. With compilers other
+ *                                  than GCC, clang and MSVC, this switch is required, and only one thread is supported
  *   VMAFGPU_NO_GPU                 no GPU backend and no search for drivers. Implied if pointers are 32 bits wide
  *   VMAFGPU_NVIDIA_HEADER "file.h" with VMAFGPU_IMPLEMENTATION: compiles in the kernels from this file
  *                                  (vmafgpu_nvidia.h, which `make blobs` creates). VMAFGPU_NO_SM_75 and so on each omit
@@ -465,7 +465,7 @@
  *   VMAFGPU_KERNEL_FOLDER "folder" with VMAFGPU_IMPLEMENTATION: the folder that is searched last for kernel files
  *   VMAFGPU_NO_SIMD                no vector code, for debug builds. Halves the compile time (normally 15 seconds) and
  *                                  does not change scores. Implied unless the compiler is GCC or clang and the target
- *                                  is x86-64 or AArch64
+ *                                  is x86-64, AArch64 or, with -msimd128, WebAssembly
  *   VMAFGPU_SELF "file.h"          the name under which this file includes itself; default "vmafgpu.h"
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: detects use after close: calls on a closed context fail
  *                                  and a second close is ignored, until the memory of the context is reused.
@@ -504,8 +504,8 @@
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
- * later). The choice does not change scores. config.cpumask disables instruction sets. vmafgpu_instruction_set()
- * returns the name of the chosen instruction set.
+ * later). WebAssembly uses SIMD128 if it is compiled with -msimd128. The choice does not change scores. config.cpumask
+ * disables instruction sets. vmafgpu_instruction_set() returns the name of the chosen instruction set.
  *
  * ALLOCATION. All memory is allocated at open: host memory by config.allocator, page-locked memory and device memory by
  * the driver. vmafgpu_host_memory() and vmafgpu_device_memory() return the totals. If memory is short, vmafgpu_open()
@@ -672,7 +672,7 @@
  *   frame    what the caller passes: planes, pitches, memory      view     row addresses and sample format of a plane
  *   plane    luma or chroma of a frame                            picture  input of a feature: a plane at some scale
  *   pair     a reference and a distorted frame                    band     one output of a wavelet or a filter bank
- *   level    an instruction set: scalar, AVX2, AVX-512, NEON      strip    rows or columns that are processed together
+ *   level    an instruction set: scalar, AVX2, AVX-512, NEON, ..  strip    rows or columns that are processed together
  *   chain    the work of one feature at one scale, in pieces      piece    a strip of a chain, processed by one thread
  *   slot     the streams and memory of one batch on a GPU
  *
@@ -1161,8 +1161,8 @@ typedef struct vmafgpu_config {
                                              all of them, those that were started do the work, the scores do not change,
                                              and `on_log` receives a warning */
     unsigned        cpumask;              /* bit mask of instruction sets that must not be used, as in libvmaf: 8 is
-                                             AVX2, 16 is AVX-512; on ARM, 1 is NEON. Other bits are ignored. Does not
-                                             change scores */
+                                             AVX2, 16 is AVX-512; on ARM, 1 is NEON; in WebAssembly, 1 is SIMD128. Other
+                                             bits are ignored. Does not change scores */
     vmafgpu_reciprocal float_reciprocal;  /* for float_adm; default: as on this machine */
     vmafgpu_parallel_for *parallel_for;   /* runs the work on the caller's threads instead of starting `threads` - 1
                                              threads; default NULL */
@@ -1651,8 +1651,8 @@ VMAFGPU_API int vmafgpu_is_opening(const vmafgpu *context);
  * if the CPU will score the pair, or if the context is busy. */
 VMAFGPU_API int vmafgpu_next_device(vmafgpu *context);
 
-/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon" or "scalar". The name is set even if a GPU
- * is used, because scoring continues on the CPU if the GPU fails. */
+/* Returns the instruction set of the CPU backend: "avx512", "avx2", "neon", "simd128" or "scalar". The name is set
+ * even if a GPU is used, because scoring continues on the CPU if the GPU fails. */
 VMAFGPU_API const char *vmafgpu_instruction_set(const vmafgpu *context);
 
 /* Returns the name of the GPU, such as "NVIDIA H200". For several GPUs, returns a name such as "NVIDIA H200 x2", or
@@ -1773,6 +1773,9 @@ VMAFGPU_API void vmafgpu_model_retain(const vmafgpu_model *model);
 #error "vmafgpu.h: the atomic operations of this compiler are not supported; define VMAFGPU_NO_THREADS"
 #endif
 #endif
+#if defined(__wasm__) && !defined(_REENTRANT) && !defined(VMAFGPU_NO_THREADS)
+#define VMAFGPU_NO_THREADS /* -pthread defines _REENTRANT */
+#endif
 #if UINTPTR_MAX < 0xffffffffffffffffu && !defined(VMAFGPU_NO_GPU)
 #define VMAFGPU_NO_GPU /* the launch structs of the kernels require 64-bit pointers */
 #endif
@@ -1813,12 +1816,13 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #include <sched.h>
 #endif
 
-/* Instruction sets with vector code. The code for VMAFGPU__NEON is compiled only if the target of the compiler supports
- * NEON. */
-#define VMAFGPU__AVX2   1
-#define VMAFGPU__AVX512 2
-#define VMAFGPU__NEON   3
-#define VMAFGPU__SCALAR 4 /* runs on any processor; compiles VMAFGPU__PASS_LANES only */
+/* Instruction sets with vector code. The code for VMAFGPU__NEON and VMAFGPU__SIMD128 is compiled only if the target of
+ * the compiler supports them. */
+#define VMAFGPU__AVX2    1
+#define VMAFGPU__AVX512  2
+#define VMAFGPU__NEON    3
+#define VMAFGPU__SCALAR  4 /* runs on any processor; compiles VMAFGPU__PASS_LANES only */
+#define VMAFGPU__SIMD128 5 /* WebAssembly */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
 #define VMAFGPU__HAS_X86
@@ -1831,6 +1835,9 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #elif defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define VMAFGPU__HAS_NEON
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#define VMAFGPU__HAS_SIMD128
+#include <wasm_simd128.h>
 #endif
 #endif
 /* RCPSS, the reciprocal estimate of x86; see vmafgpu_reciprocal. All x86 compilers provide it if SSE is enabled. */
@@ -8561,7 +8568,7 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
     return width < 64 ? 64 : width;
 }
 
-#if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON)
+#if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON) || defined(VMAFGPU__HAS_SIMD128)
 /* Returns the number of bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten
  * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
@@ -9491,7 +9498,16 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
  * added when the sums are finished. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
-#if VMAFGPU__LOG_BITS == 3
+#ifdef VMAFGPU__V_UNFUSED
+/* These factors have 8 bits, so their products with significands of 16 bits are exact. The logarithm of the factor of
+ * part k is not near an integer. It is -(LOG_PART * k + LOG_BASE) plus or minus a rest, which is added to the
+ * polynomial. */
+#define VMAFGPU__LOG_BASE 220
+static const float vmafgpu__log_factors[8] = { 0.92578125f, 0.828125f, 0.75390625f, 0.68359375f,
+                                               0.625f,      0.578125f, 0.5390625f,  0.50390625f };
+static const float vmafgpu__log_rest[8] = { 7.85472679f, 81.2198257f, 102.648865f, 135.920517f,
+                                            144.692139f, 119.040421f, 69.7428818f, 13.0074615f };
+#elif VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f,
 };
@@ -9514,21 +9530,34 @@ static const int16_t vmafgpu__log_whole[32] = {
 typedef struct vmafgpu__vif_constants {
     vmafgpu__v_table factors, whole;
     vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
+#ifdef VMAFGPU__V_UNFUSED
+    vmafgpu__v round;
+#endif
 } vmafgpu__vif_constants;
 
 static void vmafgpu__vif_set_constants(vmafgpu__vif_constants *out) {
+    out->factors = vmafgpu__v_load_table(vmafgpu__log_factors);
+#ifdef VMAFGPU__V_UNFUSED
+    out->whole = vmafgpu__v_load_table(vmafgpu__log_rest);
+    out->round = vmafgpu__v_set32(VMAFGPU__LOG_ROUND + VMAFGPU__LOG_BASE);
+#else
     int32_t whole[1 << VMAFGPU__LOG_BITS];
     for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
         whole[i] = VMAFGPU__LOG_ROUND + vmafgpu__log_whole[i] - VMAFGPU__LOG_PART * i;
-    out->factors = vmafgpu__v_load_table(vmafgpu__log_factors);
     out->whole = vmafgpu__v_load_table(whole);
+#endif
     out->zero = vmafgpu__v_zero();
     out->noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
     out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->fraction = vmafgpu__v_set32(0x7fff00);
     out->one = vmafgpu__v_set32(0x3f800000);
     out->minus_one = vmafgpu__v_set_f32(-1.0f);
-#if VMAFGPU__LOG_BITS == 3
+#ifdef VMAFGPU__V_UNFUSED
+    out->term[0] = vmafgpu__v_set_f32(2954.6394f);
+    out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
+    out->term[2] = vmafgpu__v_set_f32(984.879822f);
+    out->term[3] = vmafgpu__v_set_f32(-738.659851f);
+#elif VMAFGPU__LOG_BITS == 3
     out->term[0] = vmafgpu__v_set_f32(2954.63721f);
     out->term[1] = vmafgpu__v_set_f32(-1477.31702f);
     out->term[2] = vmafgpu__v_set_f32(987.494812f);
@@ -9553,6 +9582,9 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
     out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
+#ifdef VMAFGPU__V_UNFUSED
+    out[0] = vmafgpu__v_add_f32(out[0], c->round);
+#endif
     out[1] = part;
 }
 
@@ -12578,7 +12610,11 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     return vmafgpu__v_truncate_f32(vmafgpu__v_div_down_f32(one, divisor));
 #else
     const vmafgpu__v estimate = vmafgpu__v_truncate_f32(vmafgpu__v_div_f32(one, divisor));
+#ifdef VMAFGPU__V_UNFUSED
+    const vmafgpu__v rest = vmafgpu__v_sub32(vmafgpu__v_set32(1073741824), vmafgpu__v_mullo32(estimate, q));
+#else
     const vmafgpu__v rest = vmafgpu__v_fnma_f32(vmafgpu__v_to_f32(estimate), divisor, one);
+#endif
     return vmafgpu__v_add32(estimate, vmafgpu__v_srai32(rest, 31));
 #endif
 }
@@ -14732,14 +14768,14 @@ static void vmafgpu__cambi_slide_rows(const vmafgpu__cambi_state *s, const uint1
             differ &= ((vmafgpu__v_lanes)1 << (s->right - x) * STEP) - 1;
         if (!(differ | before))
             continue;
-        const vmafgpu__v_lanes edges = differ ^ (differ << STEP | before);
+        const vmafgpu__v_lanes edges = (vmafgpu__v_lanes)(differ ^ (differ << STEP | before));
         const vmafgpu__v_lanes comes = edges | (differ & vmafgpu__v_unequal16(a, vmafgpu__v_load(come + x - 1)));
         const vmafgpu__v_lanes leaves_window =
             edges | (differ & vmafgpu__v_unequal16(b, vmafgpu__v_load(gone + x - 1)));
         vmafgpu__cambi_runs(s, &in, come, x, comes, comes & differ & vmafgpu__v_unequal16(a, nothing), 0);
         vmafgpu__cambi_runs(s, &out, gone, x, leaves_window, leaves_window & differ & vmafgpu__v_unequal16(b, nothing),
                             1);
-        before = differ >> (BITS - 1) << (STEP - 1);
+        before = (vmafgpu__v_lanes)(differ >> (BITS - 1) << (STEP - 1));
     }
     vmafgpu__cambi_close(s, &in, s->right, 0);
     vmafgpu__cambi_close(s, &out, s->right, 1);
@@ -24632,6 +24668,12 @@ static int vmafgpu__has_level(int level) {
 #undef VMAFGPU__LEVEL
 #endif
 
+#ifdef VMAFGPU__HAS_SIMD128
+#define VMAFGPU__LEVEL VMAFGPU__SIMD128
+#include VMAFGPU_SELF
+#undef VMAFGPU__LEVEL
+#endif
+
 #define VMAFGPU__LEVEL VMAFGPU__SCALAR
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
@@ -24649,6 +24691,10 @@ static const vmafgpu__cpu_functions *vmafgpu__choose_level(unsigned mask) {
 #ifdef VMAFGPU__HAS_NEON
     if (!(mask & vmafgpu__functions_neon.mask_bit))
         return &vmafgpu__functions_neon;
+#endif
+#ifdef VMAFGPU__HAS_SIMD128
+    if (!(mask & vmafgpu__functions_simd128.mask_bit))
+        return &vmafgpu__functions_simd128;
 #endif
     (void)mask;
     return &vmafgpu__functions_scalar;
@@ -35015,6 +35061,11 @@ VMAFGPU__COLD_END
 #elif VMAFGPU__LEVEL == VMAFGPU__SCALAR
 #define VMAFGPU__LEVEL_NAME(name) name##_scalar
 #define VMAFGPU__V_BYTES          16
+#elif VMAFGPU__LEVEL == VMAFGPU__SIMD128
+#define VMAFGPU__LEVEL_NAME(name) name##_simd128
+#define vmafgpu__v                v128_t
+#define VMAFGPU__V_BYTES          16
+#define VMAFGPU__V_REGISTERS      16 /* of an x86 processor; AArch64 has more */
 #else
 #define VMAFGPU__LEVEL_NAME(name) name##_neon
 #define vmafgpu__v                int8x16_t
@@ -35142,8 +35193,8 @@ VMAFGPU__COLD_END
  *   unpack, pack       operate on blocks of 128 bits; pack saturates and undoes the order of unpack_low and
  *                      unpack_high; after a pack without an unpack before it, in_order sorts the lanes
  *   any, all, keep, .. operate on masks, which contain a flag for each 32-bit lane
- * The lines that all x86 levels share come first, then the lines of each x86 level, then those of NEON. Every operation
- * is used somewhere.
+ * The lines that all x86 levels share come first, then the lines of each x86 level, of SIMD128 and of NEON. Every
+ * operation is used somewhere.
  */
 /* clang-format off */
 
@@ -35151,12 +35202,14 @@ VMAFGPU__COLD_END
  * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses the operations of the
  * intrinsics in its own headers, despite the pragma. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
+#ifdef VMAFGPU__V_ANY
     __asm__("" : VMAFGPU__V_ANY(a));
+#endif
     return a;
 }
 #define vmafgpu__v_prefetch(p) __builtin_prefetch(p)
 
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define vmafgpu__v_load(p) VMAFGPU__V_BITS(loadu)((const vmafgpu__v *)(const void *)(p))
 #  define vmafgpu__v_store(p, a) VMAFGPU__V_BITS(storeu)((vmafgpu__v *)(void *)(p), a)
 #  define vmafgpu__v_zero() VMAFGPU__V_BITS(setzero)()
@@ -35393,6 +35446,168 @@ VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
 }
 #  define vmafgpu__v_lookup32(table, index) _mm512_permutex2var_epi32((table).half[0], index, (table).half[1])
 
+#elif VMAFGPU__LEVEL == VMAFGPU__SIMD128
+#  define vmafgpu__v_load(p) wasm_v128_load(p)
+#  define vmafgpu__v_load_u8_as_16(p) wasm_u16x8_load8x8(p)
+#  define vmafgpu__v_load_u8_as_32(p) wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(wasm_v128_load32_zero(p)))
+#  define vmafgpu__v_load_u16_as_32(p) wasm_u32x4_load16x4(p)
+#  define vmafgpu__v_store(p, a) wasm_v128_store(p, a)
+#  define vmafgpu__v_gather32 VMAFGPU__LEVEL_NAME(vmafgpu__v_gather32)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) {
+    const char *from = (const char *)p;
+    vmafgpu__v a = wasm_v128_load32_zero(from + 4 * (size_t)wasm_u32x4_extract_lane(index, 0));
+    a = wasm_v128_load32_lane(from + 4 * (size_t)wasm_u32x4_extract_lane(index, 1), a, 1);
+    a = wasm_v128_load32_lane(from + 4 * (size_t)wasm_u32x4_extract_lane(index, 2), a, 2);
+    return wasm_v128_load32_lane(from + 4 * (size_t)wasm_u32x4_extract_lane(index, 3), a, 3);
+}
+#  define vmafgpu__v_load_32_as_f64(p) wasm_f64x2_convert_low_i32x4(wasm_v128_load64_zero(p))
+#  define vmafgpu__v_zero() wasm_i32x4_const_splat(0)
+#  define vmafgpu__v_and(a, b) wasm_v128_and(a, b)
+#  define vmafgpu__v_andnot(a, b) wasm_v128_andnot(b, a)
+#  define vmafgpu__v_and_or(a, b, c) wasm_v128_or(wasm_v128_and(a, b), c)
+#  define vmafgpu__v_or(a, b) wasm_v128_or(a, b)
+#  define vmafgpu__v_xor(a, b) wasm_v128_xor(a, b)
+#  define vmafgpu__v_select(bits, a, b) wasm_v128_bitselect(a, b, bits)
+#  define vmafgpu__v_any(a) wasm_v128_any_true(a)
+#  define vmafgpu__v_any_and(a, b) wasm_v128_any_true(wasm_v128_and(a, b))
+#  define vmafgpu__v_equal16(a, b) wasm_i16x8_eq(a, b)
+#  define vmafgpu__v_greater8(a, b) wasm_i8x16_gt(a, b)
+#  define vmafgpu__v_greater16(a, b) wasm_i16x8_gt(a, b)
+#  define VMAFGPU__V_LANE_BITS 1
+#  define vmafgpu__v_lanes uint8_t            /* exactly the bits of all lanes: code shifts bits out at the top */
+#  define vmafgpu__v_unequal16(a, b) ((uint8_t)wasm_i16x8_bitmask(wasm_i16x8_ne(a, b)))
+#  define vmafgpu__v_first_lane(lanes) __builtin_ctz(lanes)
+#  define vmafgpu__v_any_positive32(a) wasm_v128_any_true(wasm_i32x4_gt(a, wasm_i32x4_const_splat(0)))
+#  define vmafgpu__v_set8(x) wasm_i8x16_splat((int8_t)(x))
+#  define vmafgpu__v_set16(x) wasm_i16x8_splat((int16_t)(x))
+#  define vmafgpu__v_set32(x) wasm_i32x4_splat((int32_t)(x))
+#  define vmafgpu__v_set64(x) wasm_i64x2_splat((int64_t)(x))
+#  define vmafgpu__v_add8(a, b) wasm_i8x16_add(a, b)
+#  define vmafgpu__v_add16(a, b) wasm_i16x8_add(a, b)
+#  define vmafgpu__v_add32(a, b) wasm_i32x4_add(a, b)
+#  define vmafgpu__v_add64(a, b) wasm_i64x2_add(a, b)
+#  define vmafgpu__v_sub8(a, b) wasm_i8x16_sub(a, b)
+#  define vmafgpu__v_sub16(a, b) wasm_i16x8_sub(a, b)
+#  define vmafgpu__v_sub32(a, b) wasm_i32x4_sub(a, b)
+#  define vmafgpu__v_sub_to_0_u16(a, b) wasm_u16x8_sub_sat(a, b)
+#  define vmafgpu__v_average_u16(a, b) wasm_u16x8_avgr(a, b)
+#  define vmafgpu__v_abs16(a) wasm_i16x8_abs(a)
+#  define vmafgpu__v_abs32(a) wasm_i32x4_abs(a)
+#  define vmafgpu__v_min16(a, b) wasm_i16x8_min(a, b)
+#  define vmafgpu__v_min_u16(a, b) wasm_u16x8_min(a, b)
+#  define vmafgpu__v_min_u32(a, b) wasm_u32x4_min(a, b)
+#  define vmafgpu__v_max16(a, b) wasm_i16x8_max(a, b)
+#  define vmafgpu__v_max32(a, b) wasm_i32x4_max(a, b)
+#  define vmafgpu__v_mullo16(a, b) wasm_i16x8_mul(a, b)
+#  define vmafgpu__v_mullo32(a, b) wasm_i32x4_mul(a, b)
+#  define vmafgpu__v_mulhi_u16 VMAFGPU__LEVEL_NAME(vmafgpu__v_mulhi_u16)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_mulhi_u16(vmafgpu__v a, vmafgpu__v b) {
+    return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b), wasm_u32x4_extmul_high_u16x8(a, b),
+                              1, 3, 5, 7, 9, 11, 13, 15);
+}
+#  define vmafgpu__v_mul_round16(a, b) wasm_i16x8_q15mulr_sat(a, b)
+#  define VMAFGPU__V_EVEN(a) wasm_i32x4_shuffle(a, a, 0, 2, 0, 2)
+#  define vmafgpu__v_mul_even32(a, b) wasm_i64x2_extmul_low_i32x4(VMAFGPU__V_EVEN(a), VMAFGPU__V_EVEN(b))
+#  define vmafgpu__v_mul_even_u32(a, b) wasm_u64x2_extmul_low_u32x4(VMAFGPU__V_EVEN(a), VMAFGPU__V_EVEN(b))
+#  define vmafgpu__v_pairs16(a, b) wasm_i32x4_dot_i16x8(a, b)
+#  define vmafgpu__v_add_pairs16(sum, a, b) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b))
+#  define vmafgpu__v_sll16(a, n) wasm_i16x8_shl(a, (uint32_t)(n))
+#  define vmafgpu__v_srl16(a, n) wasm_u16x8_shr(a, (uint32_t)(n))
+#  define vmafgpu__v_sll32(a, n) wasm_i32x4_shl(a, (uint32_t)(n))
+#  define vmafgpu__v_srl32(a, n) wasm_u32x4_shr(a, (uint32_t)(n))
+#  define vmafgpu__v_slli16(a, n) wasm_i16x8_shl(a, n)
+#  define vmafgpu__v_srai16(a, n) wasm_i16x8_shr(a, n)
+#  define vmafgpu__v_slli32(a, n) wasm_i32x4_shl(a, n)
+#  define vmafgpu__v_srli32(a, n) wasm_u32x4_shr(a, n)
+#  define vmafgpu__v_srai32(a, n) wasm_i32x4_shr(a, n)
+#  define vmafgpu__v_slli64(a, n) wasm_i64x2_shl(a, n)
+#  define vmafgpu__v_srli64(a, n) wasm_u64x2_shr(a, n)
+/* Multiplies by powers of 2. Each byte of a power is looked up separately. */
+#  define vmafgpu__v_sllv32 VMAFGPU__LEVEL_NAME(vmafgpu__v_sllv32)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
+    const vmafgpu__v table = wasm_i8x16_const(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
+    const vmafgpu__v four = wasm_i8x16_shuffle(n, n, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+    return wasm_i32x4_mul(a, wasm_i8x16_swizzle(table, wasm_i8x16_sub(four, wasm_i32x4_const_splat(0x18100800))));
+}
+/* In all calls of the next two operations, the counts of all lanes are equal. */
+#  define vmafgpu__v_srav32(a, n) wasm_i32x4_shr(a, wasm_u32x4_extract_lane(n, 0))
+#  define vmafgpu__v_srlv64(a, n) wasm_u64x2_shr(a, wasm_u32x4_extract_lane(n, 0))
+#  define vmafgpu__v_leading_zeros32(a) \
+    wasm_i32x4_sub(wasm_i32x4_const_splat(158), \
+                   wasm_u32x4_shr(wasm_f32x4_convert_i32x4(wasm_v128_andnot(a, wasm_u32x4_shr(a, 8))), 23))
+#  define vmafgpu__v_unpack_low16(a, b) wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#  define vmafgpu__v_unpack_high16(a, b) wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#  define vmafgpu__v_pack16(a, b) wasm_i8x16_narrow_i16x8(a, b)
+#  define vmafgpu__v_pack_u16(a, b) wasm_u8x16_narrow_i16x8(a, b)
+#  define vmafgpu__v_pack32(a, b) wasm_i16x8_narrow_i32x4(a, b)
+#  define vmafgpu__v_pack_u32(a, b) wasm_u16x8_narrow_i32x4(a, b)
+#  define vmafgpu__v_in_order(a) (a)
+#  define vmafgpu__v_evens32(a, b) wasm_i32x4_shuffle(a, b, 0, 2, 4, 6)
+#  define vmafgpu__v_odds32(a, b) wasm_i32x4_shuffle(a, b, 1, 3, 5, 7)
+#  define vmafgpu__v_even_odd16(a, b) wasm_i16x8_shuffle(a, b, 0, 9, 2, 11, 4, 13, 6, 15)
+#  define vmafgpu__v_even_odd32(a, b) wasm_i32x4_shuffle(a, b, 0, 5, 2, 7)
+#  define vmafgpu__v_high_halves(even, odd) wasm_i32x4_shuffle(even, odd, 1, 5, 3, 7)
+#  define vmafgpu__v_mask v128_t
+#  define vmafgpu__v_greater32(a, b) wasm_i32x4_gt(a, b)
+#  define vmafgpu__v_mask_and(a, b) wasm_v128_and(a, b)
+#  define vmafgpu__v_mask_any(mask) wasm_v128_any_true(mask)
+#  define vmafgpu__v_mask_all(mask) wasm_i32x4_all_true(mask)
+#  define vmafgpu__v_mask_count(mask) ((unsigned)__builtin_popcount((unsigned)wasm_i32x4_bitmask(mask)))
+#  define vmafgpu__v_keep32(mask, a) wasm_v128_and(mask, a)
+#  define vmafgpu__v_drop32(mask, a) wasm_v128_andnot(a, mask)
+#  define vmafgpu__v_set_f32(x) wasm_f32x4_splat(x)
+#  define vmafgpu__v_set_f64(x) wasm_f64x2_splat(x)
+#  define vmafgpu__v_add_f32(a, b) wasm_f32x4_add(a, b)
+#  define vmafgpu__v_add_f64(a, b) wasm_f64x2_add(a, b)
+#  define vmafgpu__v_sub_f32(a, b) wasm_f32x4_sub(a, b)
+#  define vmafgpu__v_sub_f64(a, b) wasm_f64x2_sub(a, b)
+#  define vmafgpu__v_mul_f32(a, b) wasm_f32x4_mul(a, b)
+#  define vmafgpu__v_mul_f64(a, b) wasm_f64x2_mul(a, b)
+#  define vmafgpu__v_div_f32(a, b) wasm_f32x4_div(a, b)
+#  define vmafgpu__v_div_f64(a, b) wasm_f64x2_div(a, b)
+#  define vmafgpu__v_min_f64(a, b) wasm_f64x2_pmin(a, b)
+#  define VMAFGPU__V_UNFUSED /* v_fma rounds the product, too; there is no v_fnma */
+#  define vmafgpu__v_fma_f32(a, b, c) wasm_f32x4_add(wasm_f32x4_mul(a, b), c)
+#  define vmafgpu__v_fma_f64(a, b, c) wasm_f64x2_add(wasm_f64x2_mul(a, b), c)   /* all uses have exact products */
+#  define vmafgpu__v_to_f32(a) wasm_f32x4_convert_i32x4(a)
+#  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
+#  define vmafgpu__v_store_as_f32(p, a) wasm_v128_store64_lane(p, wasm_f32x4_demote_f64x2_zero(a), 0)
+#  define vmafgpu__v_low_to_f64(a) wasm_f64x2_promote_low_f32x4(a)
+#  define vmafgpu__v_high_to_f64(a) wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(a, a, 2, 3, 2, 3))
+#  define vmafgpu__v_join_f64(a, b) \
+    wasm_i32x4_shuffle(wasm_f32x4_demote_f64x2_zero(a), wasm_f32x4_demote_f64x2_zero(b), 0, 1, 4, 5)
+#  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_TRUNCATE_F32(a)
+#  define vmafgpu__v_join_truncated_f64(a, b) \
+    wasm_i32x4_shuffle(VMAFGPU__V_TRUNCATE_F64(a), VMAFGPU__V_TRUNCATE_F64(b), 0, 1, 4, 5)
+/* The relaxed operations differ only if a value does not fit, which does not happen. */
+#  ifdef __wasm_relaxed_simd__
+#    define VMAFGPU__V_TRUNCATE_F32(a) wasm_i32x4_relaxed_trunc_f32x4(a)
+#    define VMAFGPU__V_TRUNCATE_F64(a) wasm_i32x4_relaxed_trunc_f64x2_zero(a)
+#  else
+#    define VMAFGPU__V_TRUNCATE_F32(a) wasm_i32x4_trunc_sat_f32x4(a)
+#    define VMAFGPU__V_TRUNCATE_F64(a) wasm_i32x4_trunc_sat_f64x2_zero(a)
+#  endif
+#  define VMAFGPU__LOG_BITS 3
+#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
+typedef struct vmafgpu__v_table {
+    vmafgpu__v half[2];
+} vmafgpu__v_table;
+#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
+VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
+    vmafgpu__v_table table;
+    table.half[0] = wasm_v128_load(p);
+    table.half[1] = wasm_v128_load((const char *)p + VMAFGPU__V_BYTES);
+    return table;
+}
+#  define vmafgpu__v_lookup32 VMAFGPU__LEVEL_NAME(vmafgpu__v_lookup32)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_lookup32(vmafgpu__v_table table, vmafgpu__v index) {
+    const vmafgpu__v four = wasm_i8x16_shuffle(index, index, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+    const vmafgpu__v at = wasm_i32x4_add(wasm_v128_and(wasm_i32x4_shl(four, 2), wasm_i32x4_const_splat(0x1c1c1c1c)),
+                                         wasm_i32x4_const_splat(0x03020100));
+    return wasm_v128_or(wasm_i8x16_swizzle(table.half[0], at),
+                        wasm_i8x16_swizzle(table.half[1], wasm_i8x16_sub(at, wasm_i8x16_const_splat(16))));
+}
+
 #else
 /* Operations on registers with lanes of a given type. For example, VMAFGPU__V_2(s16, max, a, b) is the maximum of two
  * int16x8_t. */
@@ -35561,7 +35776,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
  * This may happen in one of the caller's files that is compiled with -funsafe-math-optimizations, and inlined functions
  * keep these settings. The functions defined here use the settings of this file.
  */
-#if VMAFGPU__LEVEL != VMAFGPU__NEON
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
 #  ifdef __clang__
 #    pragma float_control(push)
@@ -35666,6 +35881,9 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #elif VMAFGPU__LEVEL == VMAFGPU__NEON
     "neon",
     1,
+#elif VMAFGPU__LEVEL == VMAFGPU__SIMD128
+    "simd128",
+    1,
 #else
     "scalar",
     0,
@@ -35683,7 +35901,7 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
-#if VMAFGPU__LEVEL != VMAFGPU__NEON && VMAFGPU__LEVEL != VMAFGPU__SCALAR
+#if VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512
 #if defined(__clang__)
 #pragma clang attribute pop
 #else
@@ -35702,6 +35920,8 @@ static const vmafgpu__cpu_functions vmafgpu__functions = {
 #undef vmafgpu__v
 #undef VMAFGPU__V_BYTES
 #undef VMAFGPU__V_REGISTERS
+#undef VMAFGPU__V_UNFUSED
+#undef VMAFGPU__V_EVEN
 #undef VMAFGPU__V
 #undef VMAFGPU__V_BITS
 #undef VMAFGPU__V_OWN

@@ -47,7 +47,7 @@ rm -rf "$build/planted"
 mkdir -p "$build/planted/test" || exit 1
 work=$(cd "$build/planted" && pwd)
 mkdir -p "$work/tree"
-cp -R vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip models examples test "$work/tree/" || exit 1
+cp -R Makefile vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip models examples test "$work/tree/" || exit 1
 ln -s "$(cd .. && pwd)/shared" "$work/shared" 2> /dev/null
 cd "$work/tree" || exit 1
 
@@ -97,6 +97,10 @@ find() {
     test_levels | test_private | test_float_ssim | test_edges | test_blobs | test_pixels)
         $cc -O0 -o "$work/$2" "test/$1.c" $libs || return 200
         timeout 300 "$work/$2" ;;
+    wasm:*)
+        make BUILD="$work/wasm" CC='clang-19 --target=wasm32-wasi' CFLAGS='-O1 -msimd128 -D_WASI_EMULATED_MMAN' \
+            LDFLAGS=-Wl,-z,stack-size=1048576 LDLIBS='-lm -lwasi-emulated-mman' "$work/wasm/test/$group" || return 200
+        timeout 300 node --no-warnings test/wasm.mjs "$work/wasm/test/$group" ;;
     test_*)
         $cc -O0 -c -o "$work/$2.o" test/implementation.c || return 200
         $cc -O0 -o "$work/$2" "test/$1.c" examples/tool/video.c "$work/$2.o" $libs || return 200

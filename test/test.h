@@ -153,6 +153,15 @@ static inline void test_skip(const char *why) {
      setlocale(LC_ALL, "fr_FR.utf8") || setlocale(LC_ALL, "de_DE") || \
      (test_skip("no locale with a decimal comma is installed"), 0))
 
+/* Returns `wanted`, or 1 if the library starts no threads on this target. */
+static inline int test_thread_count(int wanted) {
+#if defined(__wasm__) && !defined(_REENTRANT)
+    return wanted < 1 ? wanted : 1;
+#else
+    return wanted;
+#endif
+}
+
 /* Ends the program if it cannot continue, for example without memory or without a file that must exist. */
 static inline void test_need(int ok, const char *what) {
     if (!ok) {

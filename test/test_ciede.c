@@ -16,7 +16,7 @@ static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         vmafgpu_config config = film_feature_config(&f, &feature);
         scores s;
-        config.threads = ways[way].threads;
+        config.threads = test_thread_count(ways[way].threads);
         config.cpumask = ways[way].cpumask;
         snprintf(test_where, sizeof test_where, "ciede %s %dx%d %d bits %d way %d", what, w, h, depth, chroma,
                  (int)way);

@@ -24,7 +24,7 @@ static scores score_film(const film *f, vmafgpu_config config, int count) {
     config.features_only = 1;
     for (int way = 0; way < count; way++) {
         scores s;
-        config.threads = ways[way].threads;
+        config.threads = test_thread_count(ways[way].threads);
         config.cpumask = ways[way].cpumask;
         snprintf(test_where, sizeof test_where, "%s, way %d", what, way);
         s = film_score(f, &config);

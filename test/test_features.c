@@ -144,7 +144,7 @@ static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int
     config.gpu.driver_path = gpu_driver;
     config.gpu.kernels_path = gpu_driver ? getenv("VMAFGPU_TEST_KERNELS") : NULL;
     config.gpu.batch = gpu_driver ? 2 : 0;
-    config.threads = ways[way].threads;
+    config.threads = test_thread_count(ways[way].threads);
     config.cpumask = ways[way].cpumask;
     config.float_reciprocal = VMAFGPU_RECIPROCAL_AMD; /* the kind of processor that computed libvmaf's values */
     for (int i = 0; i < wanted->feature_count; i++)

@@ -470,7 +470,7 @@ static void compare(const char *what, int w, int h, int depth, const char *optio
         config.features_only = config.strict_options = 1;
         config.backend = VMAFGPU_BACKEND_CPU;
         config.float_reciprocal = kind;
-        config.threads = ways[way].threads;
+        config.threads = test_thread_count(ways[way].threads);
         config.cpumask = ways[way].cpumask;
         s = film_score(&f, &config);
         for (int k = 0; CHECK_INT(s.columns, COLUMNS) && k < COLUMNS && s.values; k++) {

@@ -254,7 +254,7 @@ static void test_film(const char *what, int kind, int w, int h, int depth, int s
         configure(&config, &f);
         config.features = features;
         config.feature_count = count > 9 ? 4 : 3;
-        config.threads = ways[way].threads;
+        config.threads = test_thread_count(ways[way].threads);
         config.cpumask = ways[way].cpumask;
         frame_of(&f, 0, &frames[0]);
         frame_of(&f, 1, &frames[1]);
@@ -321,7 +321,7 @@ static void test_rounded_sums(void) {
     configure(&config, &f);
     config.features = features;
     config.feature_count = 2;
-    config.threads = 2;
+    config.threads = test_thread_count(2);
     frame_of(&f, 0, &frames[0]);
     frame_of(&f, 1, &frames[1]);
     memset(&score, 0, sizeof score);
@@ -348,7 +348,7 @@ static void test_order(void) {
     configure(&config, &f);
     config.features = &feature;
     config.feature_count = 1;
-    config.threads = 3;
+    config.threads = test_thread_count(3);
     snprintf(test_where, sizeof test_where, "order");
     for (int seed = 0; seed < 20; seed++) {
         vmafgpu__pair_view pair;

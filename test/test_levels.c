@@ -84,7 +84,7 @@ static void check_film(const char *what, int width, int height, int depth, const
         const int step = test_depth() == TEST_FEW ? 4 : 2;
         for (int threads = step == 4 ? 1 + 2 * (films & 1) : 1; threads <= 3; threads += step) {
             config.cpumask = masks[m];
-            config.threads = threads;
+            config.threads = test_thread_count(threads);
             snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads", what, width, height, depth,
                      masks[m], threads);
             scores got = film_score(&f, &config);
@@ -151,7 +151,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
         config.models = both_models;
         config.model_count = 2;
         config.cpumask = mask;
-        config.threads = threads;
+        config.threads = test_thread_count(threads);
         config.contexts_per_pass = 3;
         contexts[i] = open_checked(&config);
     }
@@ -1327,7 +1327,7 @@ static void test_v1_clips(void) {
         scores expected = film_score(&f, &config);
         for (size_t m = 0, count = mask_count(); m < count; m++) {
             config.cpumask = masks[m];
-            for (config.threads = 1; config.threads <= 4; config.threads += 3) {
+            for (config.threads = 1; config.threads <= test_thread_count(4); config.threads += 3) {
                 snprintf(test_where, sizeof test_where, "v1, %s %dx%d, mask %u, %d threads", whats[i % 5], config.width,
                          config.height, masks[m], config.threads);
                 scores got = film_score(&f, &config);
@@ -1388,6 +1388,9 @@ int main(int argc, char **argv) {
 #endif
 #ifdef VMAFGPU__HAS_NEON
     levels[count++] = &vmafgpu__functions_neon;
+#endif
+#ifdef VMAFGPU__HAS_SIMD128
+    levels[count++] = &vmafgpu__functions_simd128;
 #endif
     if (is_bench) {
         levels[count++] = &vmafgpu__functions_scalar;

@@ -463,7 +463,7 @@ static void test_planes(void) {
                 c.features_only = 1;
                 c.features = features + !(has_chroma && is_even);
                 c.feature_count = 1;
-                c.threads = 1 + which % 3;
+                c.threads = test_thread_count(1 + which % 3);
                 c.cpumask = masks[which % 3];
                 snprintf(test_where, sizeof test_where, "%s to %dx%d, %d bits, chroma %d, layout %d, siting %d",
                          vmafgpu__pixel_names[kind], f->width, f->height, f->depth, (int)f->chroma, (int)f->layout,
@@ -581,7 +581,7 @@ static void test_scores(void) {
         for (int way = 0; way < 3; way++) {
             c.features = way ? NULL : features;
             c.feature_count = way ? 0 : 3;
-            c.threads = 1 + (int)i % 2 * 2;
+            c.threads = test_thread_count(1 + (int)i % 2 * 2);
             snprintf(test_where, sizeof test_where, "scores, case %d, way %d", (int)i, way);
             if (way == 2)
                 c.subsample = 2;

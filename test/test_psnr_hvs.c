@@ -212,7 +212,7 @@ static void compare(const char *what, int w, int h, int depth, int chroma) {
         vmafgpu_config config = film_feature_config(&f, &feature);
         vmafgpu *context;
         vmafgpu_score score;
-        config.threads = ways[way].threads;
+        config.threads = test_thread_count(ways[way].threads);
         config.cpumask = ways[way].cpumask;
         snprintf(test_where, sizeof test_where, "%s %dx%d %d bits %d way %d", what, w, h, depth, chroma, (int)way);
         context = open_checked(&config);

@@ -71,7 +71,7 @@ static void test_order(int depth) {
         CHECK_BITS(some.values[i], all.values[3 * i]);
     scores_free(&some);
     config.subsample = 1;
-    config.threads = 3;
+    config.threads = test_thread_count(3);
     some = film_score(&f, &config);
     check_same_scores(&some, &all);
     scores_free(&some);

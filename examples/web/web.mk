@@ -1,0 +1,34 @@
+# Builds vmafgpu.wasm and vmaf.html. The Makefiles of the repository and of a release include this file and define
+# BUILD.
+#
+# Needs clang with the WASI library (Debian: clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32). WASM_CC names
+# another clang. The module contains the models and psnr; WEB_FEATURES=all adds all other features.
+
+WEB_FEATURES ?=
+WASM_CC     ?= clang-19
+web_sources := examples/web/module.c examples/tool/report.c examples/tool/report.h vmafgpu.h models/model_embed.h
+web_flags   := -O2 -msimd128 -Wall -Wextra -mexec-model=reactor -Wl,-z,stack-size=1048576,--strip-all \
+               $(if $(filter all,$(WEB_FEATURES)),,$(addprefix -DVMAFGPU_NO_,SSIM PSNR_HVS CIEDE FLOAT))
+
+.PHONY: web
+web: $(BUILD)/web/vmaf.html $(BUILD)/web/vmafgpu.wasm $(BUILD)/web/vmaf.mjs $(BUILD)/web/vmaf.d.ts
+
+$(BUILD)/web/vmafgpu.wasm: $(web_sources) examples/web/web.mk
+	@mkdir -p $(@D)
+	@printf '#include <stdlib.h>\n' | $(WASM_CC) --target=wasm32-wasi -E -xc - > $@.try 2>&1 || { \
+	    echo 'make web: $(WASM_CC) cannot compile for WebAssembly (Debian: clang-19 lld-19 wasi-libc' \
+	        'libclang-rt-19-dev-wasm32); WASM_CC names another clang' >&2; rm -f $@.try; exit 1; }
+	@rm -f $@.try
+	$(WASM_CC) --target=wasm32-wasi $(web_flags) -o $@ examples/web/module.c
+
+$(BUILD)/web/vmaf.%: examples/web/vmaf.%
+	@mkdir -p $(@D)
+	cp $< $@
+
+# The page contains the module and all code, so that it also works from a file. The tags of the scripts are in page.html.
+$(BUILD)/web/vmaf.html: examples/web/page.html examples/web/vmaf.mjs examples/web/worker.js $(BUILD)/web/vmafgpu.wasm
+	base64 $(BUILD)/web/vmafgpu.wasm > $@.base64
+	sed -e 's/^export //' examples/web/vmaf.mjs > $@.module
+	sed -e '/^@WASM@$$/{r $@.base64' -e 'd;}' -e '/^@MODULE@$$/{r $@.module' -e 'd;}' \
+	    -e '/^@WORKER@$$/{r examples/web/worker.js' -e 'd;}' examples/web/page.html > $@
+	rm -f $@.base64 $@.module

@@ -509,8 +509,8 @@
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
  * unless -fshort-enums is used; in that case, use it for all files. Paths are passed to the C library unchanged; on
- * Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare vmafgpu_abi() with
- * VMAFGPU_ABI.
+ * Windows, they must be in the ANSI code page. `make shared` builds a shared library, whose file name contains
+ * VMAFGPU_ABI. If you load a shared library, compare vmafgpu_abi() with VMAFGPU_ABI.
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names

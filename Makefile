@@ -67,6 +67,8 @@ help:
 	@echo 'make libvmaf    build $(BUILD)/libvmaf.so.3 and .a, which replace libvmaf in programs that are linked to it;'
 	@echo '                LIBRARIES=static or shared builds one; EMBED="nvidia amd" compiles the kernels in'
 	@echo 'make shared     build the shared library $(BUILD)/$(shared_name), for other languages'
+	@echo 'make wheel      build the Python package $(BUILD)/vmafgpu-$(VERSION)-*.whl, with the shared library, and'
+	@echo '                kernels if they were built; needs Python 3.8 or later'
 	@echo 'make blobs      compile the GPU kernels, as files and as C headers'
 	@echo '                NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia and $(BUILD)/vmafgpu_nvidia.h; needs nvcc or clang 19'
 	@echo '                or later (Debian: clang-19), ptxas for machine code, and xz. SM="75 90" selects targets.'

@@ -228,9 +228,9 @@ class Golden(unittest.TestCase):
                 with open(path, "wb") as file:
                     file.write(b"".join(frames))
             subprocess.run([os.path.join(BUILD, "vmafgpu"), "-r", files[0], "-d", files[1], "-w", str(W), "-h", str(H),
-                            "-p", "420", "-b", "8", "--feature", "psnr", "-m", "version=vmaf_v0.6.1", "--precision", "max",
-                            "--backend", "cpu", "--json", "-o", files[2], "--quiet"], check=True,
-                           stdout=subprocess.DEVNULL)
+                            "-p", "420", "-b", "8", "--feature", "psnr", "-m", "version=vmaf_v0.6.1", "--precision",
+                            "max", "--backend", "cpu", "--json", "-o", files[2], "--quiet"],
+                           check=True, stdout=subprocess.DEVNULL)
             self.assertGreater(self.compare(score(*sides, features="psnr"), files[2]), 100)
 
 

@@ -13,7 +13,9 @@ shared_name := $(if $(WINDOWS),libvmafgpu-$(abi).dll,$(if $(MACOS),libvmafgpu.$(
 # The name that linkers look for
 shared_link := $(if $(WINDOWS),libvmafgpu.dll.a,$(if $(MACOS),libvmafgpu.dylib,libvmafgpu.so))
 
-.PHONY: shared
+PYTHON      ?= python3
+
+.PHONY: shared wheel
 shared: $(BUILD)/$(shared_name)
 
 # -static in LDFLAGS is for programs. A DLL contains the libraries of the compiler.
@@ -22,3 +24,7 @@ $(BUILD)/$(shared_name): $(BUILD)/vmafgpu.o
 	    $(MACOS),-dynamiclib -install_name @rpath/$(shared_name),-shared -Wl$(comma)-soname$(comma)$(shared_name))) \
 	    -o $@ $< $(if $(WINDOWS),$(LDFLAGS),$(filter-out -static,$(LDFLAGS))) $(LDLIBS)
 	$(if $(WINDOWS),,ln -sf $(shared_name) $(BUILD)/$(shared_link))
+
+# WHEEL_PLATFORM overrides the platform tag, for example if the library is compiled for another machine.
+wheel: shared
+	@$(PYTHON) examples/python/make_wheel.py $(BUILD) $(WHEEL_PLATFORM)

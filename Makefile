@@ -70,6 +70,9 @@ help:
 	@echo '                (Debian: libopenmpi-dev)'
 	@echo 'make libvmaf    build $(BUILD)/libvmaf.so.3 and .a, which replace libvmaf in programs that are linked to it;'
 	@echo '                LIBRARIES=static or shared builds one; EMBED="nvidia amd" compiles the kernels in'
+	@echo 'make shared     build the shared library $(BUILD)/$(shared_name), for other languages'
+	@echo 'make wheel      build the Python package $(BUILD)/vmafgpu-$(VERSION)-*.whl, with the shared library, and'
+	@echo '                kernels if they were built; needs Python 3.8 or later'
 	@echo 'make blobs      compile the GPU kernels, as files and as C headers'
 	@echo '                NVIDIA: $(BUILD)/vmafgpu_kernels.nvidia and $(BUILD)/vmafgpu_nvidia.h; needs nvcc or clang 19'
 	@echo '                or later (Debian: clang-19), ptxas for machine code, and xz. SM="75 90" selects targets.'
@@ -80,8 +83,8 @@ help:
 	@echo 'make tags       write an index of functions for editors; needs Universal Ctags (Debian: universal-ctags) or'
 	@echo '                Exuberant Ctags'
 	@echo
-	@echo 'make install    install header, models, tools, kernels if built, manual page, pkg-config and CMake files'
-	@echo '                below DESTDIR and PREFIX (/usr/local)'
+	@echo 'make install    install header, models, tools, manual page, pkg-config and CMake files below DESTDIR and'
+	@echo '                PREFIX (/usr/local); also kernels and the shared library (in LIBDIR), if they were built'
 	@echo 'make install-libvmaf   install that library, its headers, its pkg-config file, and kernels if built'
 	@echo 'make uninstall         undo make install; needs the same PREFIX, LIBDIR and DESTDIR'
 	@echo 'make uninstall-libvmaf undo make install-libvmaf; needs the same variables'
@@ -114,8 +117,12 @@ $(BUILD) $(BUILD)/test $(BUILD)/fuzz $(BUILD)/tool:
 # that the implementation is compiled only once and linked to all examples.
 linked      = $(compile) -DVMAFGPU_IMPLEMENTED_
 
-$(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile | $(BUILD)
-	$(compile) -c -o $@ $<
+PREFIX     ?= /usr/local
+include examples/package/shared.mk
+
+# One object file for programs and for the shared library
+$(BUILD)/vmafgpu.o: test/implementation.c $(library) Makefile examples/package/shared.mk | $(BUILD)
+	$(compile) $(export_api) -c -o $@ $<
 
 $(BUILD)/%$(EXE): examples/%.c $(wildcard examples/*.h examples/helpers/*.h) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(linked) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
@@ -275,7 +282,7 @@ $(BUILD)/test/libsimulated_%.so:
 
 # Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
-              $(if $(WINDOWS),,libvmaf $(BUILD)/fuzz/levels \
+              $(if $(WINDOWS),,libvmaf shared $(BUILD)/fuzz/levels \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 
@@ -407,9 +414,10 @@ embedded := vmaf_v0.6.1 vmaf_v0.6.1neg vmaf_4k_v0.6.1 vmaf_4k_v0.6.1neg vmaf_b_v
 models: $(BUILD)/embed_model
 	$(BUILD)/embed_model -o models/model_embed.h $(patsubst %,$(MODELS)/%.json,$(embedded))
 
-install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE)
+shared_built := $(wildcard $(BUILD)/$(shared_name))
+install: $(BUILD)/vmafgpu$(EXE) $(BUILD)/embed_model$(EXE) $(shared_built)
 	@$(MAKE) --no-print-directory -f examples/package/Makefile install BUILD=$(BUILD) -o $(BUILD)/vmafgpu$(EXE) \
-	    -o $(BUILD)/embed_model$(EXE)
+	    -o $(BUILD)/embed_model$(EXE) $(shared_built:%=-o %)
 
 uninstall:
 	@$(MAKE) --no-print-directory -f examples/package/Makefile uninstall BUILD=$(BUILD)
@@ -422,7 +430,7 @@ release       := vmafgpu-$(VERSION)
 kernel_source := vmafgpu_kernels.cu vmafgpu_kernels.hip $(addprefix test/,make_blobs.sh make_ptx.sh make_hsaco.sh \
                  pack_blobs.c interface.sh interface.awk codegen/compilers.sh codegen/no_comment.ld)
 release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h $(kernel_source) \
-                 $(filter-out examples/package/Makefile,$(sort $(shell find examples -type f)))
+                 $(filter-out examples/package/Makefile %.pyc,$(sort $(shell find examples -type f)))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 owner         := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)
 sha256        := $(if $(shell command -v sha256sum),sha256sum,shasum -a 256)

@@ -521,8 +521,9 @@
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
  * unless -fshort-enums is used; in that case, use this option for all files. Paths are passed to the C library
- * unchanged; on Windows, they must be in the ANSI code page. If the implementation is in a shared library, compare
- * vmafgpu_abi() with VMAFGPU_ABI.
+ * unchanged; on Windows, they must be in the ANSI code page. `make shared` builds a shared library, whose file name
+ * contains VMAFGPU_ABI. If you load a shared library, compare vmafgpu_abi() with VMAFGPU_ABI, or the structs with
+ * vmafgpu_layout_at().
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
@@ -1698,6 +1699,11 @@ VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API int         vmafgpu_abi(void);
+
+/* Returns the name of entry i in a list of all structs and fields of this header ("vmafgpu_frame",
+ * "vmafgpu_frame.data", ...), or NULL after the last entry. Sets *offset and *size in bytes, unless they are NULL. A
+ * program in another language can compare its declarations with those that the implementation was compiled with. */
+VMAFGPU_API const char *vmafgpu_layout_at(int i, size_t *offset, size_t *size);
 
 /* vmafgpu_builtin_model() returns the built-in model with the given name, or NULL if there is none.
  * vmafgpu_builtin_model_at() returns built-in model i (counted from 0), or NULL if i is out of range. */
@@ -35002,6 +35008,91 @@ VMAFGPU_API int vmafgpu_version_number(void) {
 
 VMAFGPU_API int vmafgpu_abi(void) {
     return VMAFGPU_ABI;
+}
+
+/* clang-format off */
+static const struct {
+    const char *name;
+    uint16_t offset, size;
+} vmafgpu__layout[] = {
+#define VMAFGPU__STRUCT(s) { "vmafgpu_" #s, 0, (uint16_t)sizeof(vmafgpu_##s) }
+#define VMAFGPU__FIELD(s, f) \
+    { "vmafgpu_" #s "." #f, (uint16_t)offsetof(vmafgpu_##s, f), (uint16_t)sizeof(((vmafgpu_##s *)0)->f) }
+    VMAFGPU__STRUCT(colour), VMAFGPU__FIELD(colour, matrix), VMAFGPU__FIELD(colour, range),
+    VMAFGPU__FIELD(colour, siting), VMAFGPU__FIELD(colour, transfer),
+    VMAFGPU__STRUCT(frame), VMAFGPU__FIELD(frame, data), VMAFGPU__FIELD(frame, pitch), VMAFGPU__FIELD(frame, memory),
+    VMAFGPU__FIELD(frame, pixels), VMAFGPU__FIELD(frame, tag),
+    VMAFGPU__STRUCT(svm), VMAFGPU__FIELD(svm, feature_count), VMAFGPU__FIELD(svm, feature_names),
+    VMAFGPU__FIELD(svm, feature_options), VMAFGPU__FIELD(svm, slopes), VMAFGPU__FIELD(svm, intercepts),
+    VMAFGPU__FIELD(svm, rescale), VMAFGPU__FIELD(svm, gamma), VMAFGPU__FIELD(svm, rho), VMAFGPU__FIELD(svm, sv_count),
+    VMAFGPU__FIELD(svm, sv_coefs), VMAFGPU__FIELD(svm, sv_rows), VMAFGPU__FIELD(svm, sv_table),
+    VMAFGPU__FIELD(svm, has_clip), VMAFGPU__FIELD(svm, clip_min), VMAFGPU__FIELD(svm, clip_max),
+    VMAFGPU__FIELD(svm, has_transform), VMAFGPU__FIELD(svm, transform_enabled), VMAFGPU__FIELD(svm, has_p0),
+    VMAFGPU__FIELD(svm, has_p1), VMAFGPU__FIELD(svm, has_p2), VMAFGPU__FIELD(svm, p0), VMAFGPU__FIELD(svm, p1),
+    VMAFGPU__FIELD(svm, p2), VMAFGPU__FIELD(svm, knot_count), VMAFGPU__FIELD(svm, knots),
+    VMAFGPU__FIELD(svm, out_lte_in), VMAFGPU__FIELD(svm, out_gte_in), VMAFGPU__FIELD(svm, has_chroma_correction),
+    VMAFGPU__FIELD(svm, chroma_correction),
+    VMAFGPU__STRUCT(model), VMAFGPU__FIELD(model, name), VMAFGPU__FIELD(model, svm_count), VMAFGPU__FIELD(model, svms),
+    VMAFGPU__FIELD(model, reserved),
+    VMAFGPU__STRUCT(allocator), VMAFGPU__FIELD(allocator, allocate), VMAFGPU__FIELD(allocator, release),
+    VMAFGPU__FIELD(allocator, user),
+    VMAFGPU__STRUCT(gpu_config), VMAFGPU__FIELD(gpu_config, device), VMAFGPU__FIELD(gpu_config, devices),
+    VMAFGPU__FIELD(gpu_config, device_count), VMAFGPU__FIELD(gpu_config, open_in_background),
+    VMAFGPU__FIELD(gpu_config, cuda_context), VMAFGPU__FIELD(gpu_config, stream),
+    VMAFGPU__FIELD(gpu_config, frame_memory), VMAFGPU__FIELD(gpu_config, batch),
+    VMAFGPU__FIELD(gpu_config, queue_depth), VMAFGPU__FIELD(gpu_config, kernels),
+    VMAFGPU__FIELD(gpu_config, kernels_size), VMAFGPU__FIELD(gpu_config, kernels_path),
+    VMAFGPU__FIELD(gpu_config, driver_path), VMAFGPU__FIELD(gpu_config, vif_arithmetic),
+    VMAFGPU__FIELD(gpu_config, copy_threads), VMAFGPU__FIELD(gpu_config, skip_self_test),
+    VMAFGPU__STRUCT(model_config), VMAFGPU__FIELD(model_config, version), VMAFGPU__FIELD(model_config, model),
+    VMAFGPU__FIELD(model_config, name), VMAFGPU__FIELD(model_config, disable_clip),
+    VMAFGPU__FIELD(model_config, enable_transform), VMAFGPU__FIELD(model_config, disable_transform),
+    VMAFGPU__FIELD(model_config, options),
+    VMAFGPU__STRUCT(feature_config), VMAFGPU__FIELD(feature_config, name), VMAFGPU__FIELD(feature_config, options),
+    VMAFGPU__STRUCT(heatmap), VMAFGPU__FIELD(heatmap, path), VMAFGPU__FIELD(heatmap, index),
+    VMAFGPU__FIELD(heatmap, scale), VMAFGPU__FIELD(heatmap, width), VMAFGPU__FIELD(heatmap, height),
+    VMAFGPU__FIELD(heatmap, named_width), VMAFGPU__FIELD(heatmap, named_height), VMAFGPU__FIELD(heatmap, samples),
+    VMAFGPU__STRUCT(config), VMAFGPU__FIELD(config, width), VMAFGPU__FIELD(config, height),
+    VMAFGPU__FIELD(config, bit_depth), VMAFGPU__FIELD(config, bytes_per_sample), VMAFGPU__FIELD(config, chroma),
+    VMAFGPU__FIELD(config, layout), VMAFGPU__FIELD(config, colour), VMAFGPU__FIELD(config, models),
+    VMAFGPU__FIELD(config, model_count), VMAFGPU__FIELD(config, features_only),
+    VMAFGPU__FIELD(config, model_features_only), VMAFGPU__FIELD(config, predict_only),
+    VMAFGPU__FIELD(config, features), VMAFGPU__FIELD(config, feature_count), VMAFGPU__FIELD(config, strict_options),
+    VMAFGPU__FIELD(config, threaded_column_order), VMAFGPU__FIELD(config, subsample),
+    VMAFGPU__FIELD(config, discard_scores), VMAFGPU__FIELD(config, live), VMAFGPU__FIELD(config, max_candidates),
+    VMAFGPU__FIELD(config, contexts_per_pass), VMAFGPU__FIELD(config, map_block_size),
+    VMAFGPU__FIELD(config, max_edit_size), VMAFGPU__FIELD(config, backend), VMAFGPU__FIELD(config, gpu),
+    VMAFGPU__FIELD(config, threads), VMAFGPU__FIELD(config, cpumask), VMAFGPU__FIELD(config, float_reciprocal),
+    VMAFGPU__FIELD(config, parallel_for), VMAFGPU__FIELD(config, parallel_for_user), VMAFGPU__FIELD(config, allocator),
+    VMAFGPU__FIELD(config, on_log), VMAFGPU__FIELD(config, on_log_user), VMAFGPU__FIELD(config, on_score),
+    VMAFGPU__FIELD(config, on_score_user), VMAFGPU__FIELD(config, on_reusable),
+    VMAFGPU__FIELD(config, on_reusable_user), VMAFGPU__FIELD(config, on_heatmap),
+    VMAFGPU__FIELD(config, on_heatmap_user),
+    VMAFGPU__STRUCT(score), VMAFGPU__FIELD(score, index), VMAFGPU__FIELD(score, score), VMAFGPU__FIELD(score, values),
+    VMAFGPU__FIELD(score, result), VMAFGPU__FIELD(score, tag),
+    VMAFGPU__STRUCT(edit), VMAFGPU__FIELD(edit, x), VMAFGPU__FIELD(edit, y), VMAFGPU__FIELD(edit, width),
+    VMAFGPU__FIELD(edit, height), VMAFGPU__FIELD(edit, data), VMAFGPU__FIELD(edit, pitch),
+    VMAFGPU__FIELD(edit, memory), VMAFGPU__FIELD(edit, skip_score),
+    VMAFGPU__STRUCT(edit_sums), VMAFGPU__FIELD(edit_sums, vif_information), VMAFGPU__FIELD(edit_sums, vif_noise),
+    VMAFGPU__FIELD(edit_sums, adm), VMAFGPU__FIELD(edit_sums, aim),
+    VMAFGPU__STRUCT(edit_score), VMAFGPU__FIELD(edit_score, score), VMAFGPU__FIELD(edit_score, change),
+    VMAFGPU__FIELD(edit_score, sums), VMAFGPU__FIELD(edit_score, result),
+    VMAFGPU__STRUCT(gradient), VMAFGPU__FIELD(gradient, prediction), VMAFGPU__FIELD(gradient, vif_information),
+    VMAFGPU__FIELD(gradient, vif_noise), VMAFGPU__FIELD(gradient, adm), VMAFGPU__FIELD(gradient, aim),
+    VMAFGPU__STRUCT(block), VMAFGPU__FIELD(block, loss), VMAFGPU__FIELD(block, sums),
+#undef VMAFGPU__STRUCT
+#undef VMAFGPU__FIELD
+};
+/* clang-format on */
+
+VMAFGPU_API const char *vmafgpu_layout_at(int i, size_t *offset, size_t *size) {
+    if (i < 0 || i >= (int)(sizeof vmafgpu__layout / sizeof vmafgpu__layout[0]))
+        return NULL;
+    if (offset)
+        *offset = vmafgpu__layout[i].offset;
+    if (size)
+        *size = vmafgpu__layout[i].size;
+    return vmafgpu__layout[i].name;
 }
 
 VMAFGPU__COLD_END

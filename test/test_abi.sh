@@ -52,6 +52,31 @@ diff "$list" "$work/abi.txt" > "$work/found"
 cat "$work/found"
 check 'test/abi.txt is current; test/test_abi.sh -i updates it' [ ! -s "$work/found" ]
 
+# ---- vmafgpu_layout_at() ----
+
+# Prints the list of the compiled implementation
+layout() {
+    cat > "$work/layout.c" << PROGRAM
+#include "$PWD/vmafgpu.h"
+#include <stdio.h>
+int main(void) {
+    const char *name;
+    size_t offset, size;
+    for (int i = 0; (name = vmafgpu_layout_at(i, &offset, &size)); i++)
+        printf("%s %d %d\n", name, (int)offset, (int)size);
+    return vmafgpu_layout_at(-1, NULL, NULL) != NULL || vmafgpu_layout_at(0, NULL, NULL) == NULL;
+}
+PROGRAM
+    "$CC" -std=c99 -o "$work/layout" "$work/layout.c" "$build/vmafgpu.o" -lm -lpthread -ldl && "$work/layout"
+}
+layout > "$work/layout.txt"
+check 'vmafgpu_layout_at() ends' [ $? -eq 0 ]
+sed -n -e 's/^struct \(.*\), \([0-9]*\) bytes$/\1 0 \2/p' \
+    -e 's/^field \(.*\) at \([0-9]*\), \([0-9]*\) bytes$/\1 \2 \3/p' "$work/abi.txt" > "$work/expected.txt"
+diff "$work/expected.txt" "$work/layout.txt" > "$work/found"
+cat "$work/found"
+check 'vmafgpu_layout_at() lists all structs and fields' [ ! -s "$work/found" ]
+
 # ---- types that the host shares with kernels ----
 
 current=$(test/interface.sh)

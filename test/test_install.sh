@@ -18,6 +18,7 @@ mkdir -p "$work/build" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 MAKE=${MAKE:-make}
 CC=${CC:-cc}
+abi=$(sed -n 's/^.define VMAFGPU_ABI //p' vmafgpu.h)
 version=$(sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 series=${version%.*}
 
@@ -115,6 +116,67 @@ quiet 'make uninstall' "$MAKE" uninstall BUILD="$work/build" CC="$CC" DESTDIR="$
 check 'make uninstall keeps other files' [ "$(cd "$work/other prefix" && find . ! -type d)" = ./include/vmafgpu/mine.h ]
 quiet 'make uninstall' "$MAKE" uninstall BUILD="$work/build" CC="$CC" DESTDIR="$stage" PREFIX=/opt/vg
 check 'make uninstall leaves no files' [ -z "$(find "$stage" ! -type d -o -name 'vmafgpu*')" ]
+
+# ---- the shared library ----
+
+shared=libvmafgpu.so.$abi
+stage=$work/shared
+if [ -f "$build/$shared" ]; then
+    sed -n 's/^function .*[ *]\(vmafgpu_[a-z_0-9]*\)(.*/\1/p' test/abi.txt | LC_ALL=C sort > "$work/functions"
+    check 'shared library: number of functions' [ "$(wc -l < "$work/functions")" -gt 60 ]
+    nm -D --defined-only "$build/$shared" | awk '{ print $3 }' | LC_ALL=C sort |
+        same 'shared library: exports the functions in test/abi.txt and nothing else' "$work/functions"
+    if command -v readelf > /dev/null; then
+        check 'shared library: SONAME' grep -q "SONAME.*\\[$shared\\]" << NAME
+$(readelf -d "$build/$shared")
+NAME
+    fi
+    cp "$build/$shared" "$work/build/"
+    for libdir in lib lib/triplet; do
+        quiet "make install, $libdir" "$MAKE" install BUILD="$work/build" CC="$CC" DESTDIR="$stage" PREFIX=/usr \
+            LIBDIR="/usr/$libdir"
+        list "$stage/usr" > "$work/list"
+        # shellcheck disable=SC2046,SC2086
+        installed $(printf 'lib/vmafgpu/%s ' $kernels) $(printf 'include/vmafgpu/%s ' $arrays) \
+            "$libdir/pkgconfig/libvmafgpu.pc" "$libdir/$shared" |
+            sed "s,^-rw-r--r--\\( ./$libdir/$shared\\),-rwxr-xr-x\\1," | same "$libdir: files" "$work/list"
+        check "$libdir: link" [ "$(readlink "$stage/usr/$libdir/libvmafgpu.so")" = "$shared" ]
+        check "$libdir: file for pkg-config" grep -qx "libdir=/usr/$libdir" "$stage/usr/$libdir/pkgconfig/libvmafgpu.pc"
+        cat > "$work/linked.c" << 'PROGRAM'
+#include <vmafgpu/vmafgpu.h>
+#include <stdio.h>
+int main(void) {
+    vmafgpu_config config = VMAFGPU_INIT;
+    vmafgpu *v;
+    config.width = config.height = 16;
+    config.backend = VMAFGPU_BACKEND_CUDA;
+    vmafgpu_open(&v, &config);
+    puts(*vmafgpu_last_error(v) ? vmafgpu_last_error(v) : vmafgpu_backend_name(v));
+    vmafgpu_close(v);
+    return vmafgpu_abi() != VMAFGPU_ABI;
+}
+PROGRAM
+        quiet "$libdir: linking" "$CC" -I"$stage/usr/include" -o "$work/linked" "$work/linked.c" \
+            -L"$stage/usr/$libdir" -lvmafgpu
+        mkdir -p "$work/driver"
+        LD_LIBRARY_PATH=$stage/usr/$libdir:$work/driver "$work/linked" > "$work/log"
+        check "$libdir: a linked program" [ $? -eq 0 ]
+        if [ -f "$build/test/libsimulated_cuda32.so" ]; then
+            check "$libdir: finds the kernels, which are not valid" grep -q "$stage/usr/.*vmafgpu_kernels.nvidia" \
+                "$work/log"
+            printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' \
+                > "$stage/usr/lib/vmafgpu/vmafgpu_kernels.nvidia"
+            LD_LIBRARY_PATH=$stage/usr/$libdir:$work/driver "$work/linked" > "$work/log"
+            check "$libdir: uses the kernels: $(cat "$work/log")" [ "$(cat "$work/log")" = cuda ]
+        fi
+        quiet "make uninstall, $libdir" "$MAKE" uninstall BUILD="$work/build" CC="$CC" DESTDIR="$stage" PREFIX=/usr \
+            LIBDIR="/usr/$libdir"
+        check "make uninstall, $libdir: leaves no files" [ -z "$(find "$stage" ! -type d)" ]
+    done
+    rm "$work/build/$shared"
+else
+    skip "shared library ($build/$shared was not built)"
+fi
 
 # ---- programs that use the installed files ----
 
@@ -245,6 +307,10 @@ if [ -d "$work/driver" ]; then
         -w 16 -h 16 -p 420 -b 8 > "$work/log" 2>&1
     check 'release: the tool scores on a GPU' [ $? -eq 0 ]
 fi
+quiet 'release: make shared' "$MAKE" shared CC="$CC" CFLAGS='-O0 -DVMAFGPU_NO_SIMD'
+check 'release: make shared compiles nothing' [ "$(grep -c -- '-c -o build/' "$work/log")" -eq 0 ]
+check 'release: make shared builds a library' [ -f "build/libvmafgpu.so.$abi" ]
+rm -f build/libvmafgpu.so*
 quiet 'release: make help' "$MAKE" help
 check 'release: make help prints the targets' grep -q '^make install ' "$work/log"
 quiet 'release: make install' "$MAKE" install DESTDIR="$work/from release" PREFIX=/usr

@@ -7581,7 +7581,7 @@ struct vmafgpu__cpu {
  * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
  * The CPU backend converts them into its own buffers. A GPU converts them into the planes to which frames in the format
  * of the config are copied.
- * Parts: shared with kernels, on the CPU, vectors, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -8237,7 +8237,7 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps of each
  * filter add up to 65536. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu features with the
  * chapter on motion, in addition to general helpers.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -10246,7 +10246,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows integer_motion.c of libvmaf. This chapter shares vmafgpu__kernel_form and vmafgpu__put_matrix() of >>gpu
  * features with the chapter on vif, in addition to general helpers.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -10890,7 +10890,7 @@ VMAFGPU__COLD_END
  * >>adm                                          lost and added detail, integers
  * ================================================================================================
  * Follows integer_adm.c of libvmaf.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -12322,7 +12322,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitud
     return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
-/* Partial sums of scale 0 in 32-bit lanes: [0] sums x (x^2 >> 15), [1] sums x (x^2 & 32767). */
+/* Partial sums of scale 0 in 32-bit lanes: [0] is the sum of x * (x^2 >> 15), [1] the sum of x * (x^2 & 32767). */
 typedef struct vmafgpu__adm_den_parts {
     vmafgpu__v of[VMAFGPU__BANDS][2];
 } vmafgpu__adm_den_parts;
@@ -12567,8 +12567,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
 /* Returns the magnitude of the restored part if o and t have equal signs, given u = |o| and v = |t|. u and v are
- * shifted left until bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted
- * right by the same number of bits in all lanes. */
+ * shifted left until bit 30 of u is set. Then the divisor is the rounded upper half of u, and the right shift of the
+ * quotient is a constant, which is the same in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -12594,8 +12594,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Adds +0, since two products of -0 would otherwise give a dot product of -0, whose sign would make the angle count
-     * as too large. */
+    /* Add +0: if both products are -0, the dot product would otherwise also be -0, and its sign would make the angle
+     * appear too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -13214,7 +13214,7 @@ VMAFGPU__COLD_END
  * it. The c-values and their sums are computed in integer arithmetic, apart from one float multiplication for each
  * candidate c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each
  * stage, every thread processes one band of rows.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -13332,7 +13332,7 @@ typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
     uint64_t scratch_size;  /* bytes of scratch memory per pair */
-    uint64_t found;         /* offset of the numbers of c-values above 0 in the scratch memory: [scale], 64 bits */
+    uint64_t found;         /* offset in the scratch memory of the counts of nonzero c-values: [scale], 64 bits */
     uint64_t histograms;    /* offset of the histograms in the scratch memory: [scale][pass][bin], 32 bits */
     uint32_t cleared;       /* number of bytes to clear, starting at `found`; a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
@@ -13344,7 +13344,7 @@ typedef struct vmafgpu__cambi_launch {
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding term, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
-    int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
+    int32_t low, centres;     /* codes that can have nonzero c-values: first code, number of codes */
     int32_t contrasts, reach; /* number of contrasts; reach of the window */
     int32_t range;            /* number of codes per pass */
     int32_t cell;             /* size of a histogram in bytes: four times an odd number */
@@ -15225,7 +15225,7 @@ VMAFGPU__COLD_END
  * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
  * the rounding of every operation, so the order of operations, even within sums, is part of the definition. Some loops
  * are interchanged, but each element still undergoes the same operations in the same order.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -15410,7 +15410,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch
 }
 
 /* Whether a plane is not prescaled, its low-pass filter has the default reach, and its rows can be read eight samples
- * at a time. Reads of interleaved samples begin with a whole pair, so they do not extend beyond the samples. */
+ * at a time. Reads of interleaved samples start at the first sample of a pair, so that they do not extend beyond the
+ * end of the row. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data,
                                        int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
@@ -15754,8 +15755,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. If any row of the frame that is read contains an illegal sample, stores
- * the number of the first such row in strip->bad_row. */
+/* Returns row y of a plane after the prescale. If any of the frame's rows read for this contains an illegal sample,
+ * stores the number of the first such row in strip->bad_row. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -15848,13 +15849,13 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
         }
 }
 
-/* ---- covariance of the places in a block, over all positions of the block ----
+/* ---- covariances between the elements of a block, taken over all block positions ----
  *
- * For two places in a block at a distance of (dx, dy), samples at that distance are multiplied, and the products in a
- * window are summed. There are 41 distances. For each distance, the products are computed once, and windows share the
- * column sums of these products. Products are exact, and sums are in double precision. The order of additions is the
- * same in all backends. Down each column, the rows that all windows share are added first, then the rows above them,
- * then the rows below them. The column sums of a window are then added in the same manner.
+ * For two elements of a block that are offset by (dx, dy), samples with that offset are multiplied, and the products in
+ * a window are summed. There are 41 different offsets. For each offset, the products are computed once, and windows
+ * share the column sums of these products. Products are exact, and sums are in double precision. The order of additions
+ * is the same in all backends. Down each column, the rows that all windows share are added first, then the rows above
+ * them, then the rows below them. The column sums of a window are then added in the same manner.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -16937,7 +16938,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows speed.c of libvmaf. Scores two planes in the same way as speed_chroma: the differences between the luma of
  * the current and the previous frame, in the reference and in the distorted clip.
- * Parts: on the CPU, on a GPU, tables.
+ * Subsections: "on the CPU", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -17227,7 +17228,7 @@ VMAFGPU__COLD_END
  * its terms in the order of the taps. A picture is summed along each row from left to right; then the row sums are
  * added from top to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels
  * together, or sums several rows at a time, and keeps the order of additions within each sum.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -17525,7 +17526,8 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
     for (int i = 0; i < SIDE; i++)
         sum[r][i] = vmafgpu__v_zero();
-    /* First add the rows above those that all sums share, then the shared rows, then the rows below them. */
+    /* Some rows are shared by all sums. First add the rows above the shared ones, then the shared rows, then those
+     * below. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -17644,7 +17646,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows integer_psnr.c of libvmaf: sums squared differences in integer arithmetic, then computes PSNR in double
  * precision.
- * Parts: on the CPU, vectors, on a GPU, tables.
+ * Subsections: "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -17945,7 +17947,7 @@ VMAFGPU__COLD_END
  * of a power of two, u. Their squares are rounded to float. A sum of squares is exact in any order as long as it is
  * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the same order as in
  * libvmaf.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -18350,7 +18352,7 @@ VMAFGPU__COLD_END
  * at most half a unit in the last place per addition. If all doubles within that bound yield the same float, that float
  * is also libvmaf's result. Otherwise the sum is uncertain: the picture is measured again, and its terms are added in
  * the same order as in libvmaf. Uncertain sums are rare.
- * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -19763,7 +19765,7 @@ VMAFGPU__COLD_END
  * contrast sensitivity at the frequency of the coefficient, then squared. All arithmetic after the transform is in
  * float. The terms of a plane, 64 per block, are added one after another, from left to right and from top to bottom. A
  * different order would change the third digit of the sum.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -20449,7 +20451,7 @@ VMAFGPU__COLD_END
  * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
  * to right, then the row sums are added from top to bottom. So each thread sums whole rows, and the row sums are added
  * at the end.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -21598,7 +21600,7 @@ VMAFGPU__COLD_END
  * multiple of 32 samples, and the next row follows. In some cases, libvmaf reads outside a plane, so its scores vary
  * from run to run. Here, these samples have defined values: with 4:2:0 and an odd height, the last luma row uses the
  * last chroma row again; any other sample below a plane is 0.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -21834,8 +21836,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
- * blue (275 degrees), in units of 25 degrees. */
+/* ciede_hue_of() returns the weighted hue difference. ciede_from_blue() returns ((h - 275) / 25)^2, where h is the mean
+ * hue in degrees; 275 degrees is blue. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -21873,7 +21875,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
 }
 
 /* Returns x^7 (1 + 2^-31), rounded to float, and stores x^7 (1 - 2^-31), rounded to float, in *low. If both floats are
- * equal, they are x^7 correctly rounded. */
+ * equal, they are the correctly rounded x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
@@ -22341,7 +22343,7 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
 }
 
 /* Computes powf(x, 7). powf() rounds correctly unless the relative distance between x^7 and the midpoint of two floats
- * is less than 2^-31, since all powers that it rounds incorrectly are within 0.003 units in the last place of a
+ * is less than 2^-31: every power that it rounds incorrectly is less than 0.003 units in the last place from a
  * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
@@ -22673,7 +22675,7 @@ VMAFGPU__COLD_END
  * Based on libvmaf's ansnr.c. The reference is smoothed with a 3x3 filter, and the distorted picture with a 5x5 filter.
  * The products of each row of taps are summed separately. The sums for the reference are exact, so their order does not
  * matter.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -23037,7 +23039,7 @@ VMAFGPU__COLD_END
  * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred current and the blurred previous
  * reference frame, in float. The samples of the previous reference are stored and blurred again: they need less memory
  * than blurred floats, and blurring is fast.
- * Parts: shared with kernels, on the CPU, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -23674,7 +23676,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed with the filter of the
  * next scale before they are halved. Scale 0 is read from the frames row by row, and prescaled if requested.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -24562,7 +24564,7 @@ VMAFGPU__COLD_END
  * arguments from a job or a task. The chains call the functions.
  */
 
-/* ---- levels: the same functions in several instruction sets ---- */
+/* ---- levels: the same functions, compiled for several instruction sets ---- */
 
 /* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by zero
  * lanes. Vectors have up to 32 lanes. */

@@ -21836,8 +21836,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference. ciede_from_blue() returns ((h - 275) / 25)^2, where h is the mean
- * hue in degrees; 275 degrees is blue. */
+/* ciede_hue_of() returns the weighted hue difference. ciede_from_blue() returns ((h - 275) / 25)^2, with the mean hue h
+ * converted from radians to degrees; 275 degrees is blue. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -24559,15 +24559,16 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
- * The plain C functions of the feature sections form the lowest instruction set level. The vector functions of the
- * other levels produce bit-identical results. Each function processes a strip of rows of one picture and takes its
- * arguments from a job or a task. The chains call the functions.
+ * The feature chapters are compiled once for each instruction set. An instruction set is called a level. The lowest
+ * level consists of plain C functions; the other levels use vectors. All levels produce bit-identical results. Most
+ * functions process a strip of rows of one picture. They are called by the chains (see >>chains), each of which
+ * processes one feature at one scale in pieces.
  */
 
 /* ---- levels: the same functions, compiled for several instruction sets ---- */
 
-/* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by zero
- * lanes. Vectors have up to 32 lanes. */
+/* Table of masks for vectors of up to 32 16-bit lanes. If a vector is loaded from n elements before the middle of the
+ * table, its first n lanes have all bits set, and the remaining lanes are 0. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -24582,8 +24583,8 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
 
-/* Returns a bit mask that shows which kinds of registers the operating system saves. AVX requires all bits of 6;
- * AVX-512 requires all bits of 0xe6. */
+/* Returns a bit mask of the kinds of registers that the operating system saves when it switches threads. AVX requires
+ * all bits of 6; AVX-512 requires all bits of 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -24645,7 +24646,8 @@ static const vmafgpu__maths *vmafgpu__choose_maths(unsigned mask) {
 
 /* ---- the backend ---- */
 
-/* Reports the first illegal luma sample of a frame; returns VMAFGPU_OK if there is none. */
+/* Reports the first illegal luma sample of a frame, that is, the first sample that exceeds the bit depth. Returns
+ * VMAFGPU_OK if there is none. */
 static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     for (int y = 0; y < v->config.height; y++) {
@@ -24675,7 +24677,7 @@ static void vmafgpu__staging_copy_task(void *arg, int index) {
                                   staging_buffer->to + (size_t)y * staging_buffer->v->cpu->row_bytes);
 }
 
-/* Returns a view of a plane that belongs to the backend. */
+/* Returns a view (address and pitch) of a plane in the memory of the backend. */
 static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *data) {
     vmafgpu__view view;
     memset(&view, 0, sizeof view);
@@ -24684,8 +24686,10 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of one frame of a member (`place` is 0 for the reference, 1 for the distorted frame). The view refers to
- * the caller's memory or to a copy of the frame. */
+/* Makes a view of a frame: of the reference if `place` is 0, of the distorted frame if `place` is 1. `cpu` is the
+ * struct to which the frame belongs: one of the members, which are the structs for the distorted frames that share a
+ * reference. The view refers to the memory of the caller or, if frames cannot be read in place, to a copy of the frame.
+ * */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -24713,7 +24717,8 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 
 /* ---- the backend: pieces of the chains ---- */
 
-/* Checks rows of all frames and stops all chains if a sample does not fit the bit depth. */
+/* Checks rows of the reference and of all distorted frames. If a sample does not fit the bit depth, stops all chains.
+ * */
 static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
@@ -24727,7 +24732,7 @@ static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int sc
         vmafgpu__atomic_set(&cpu->chains.is_stopped, 1);
 }
 
-/* Stores rows of the reference for the motion of the next frame. */
+/* Copies rows of the reference to the history. The motion of the next frames is computed from these copies. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int y = first; y < end; y++)
@@ -24740,11 +24745,11 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* The chains and their inputs. Pieces are counted in pairs of rows or, if `of_bands` is set, in rows of the ADM bands.
- * Row y of a scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach
- * 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two rows larger than necessary. A row
- * of the reference is stored only after motion has read the row that it replaces and the whole frame has been
- * checked. */
+/* The chains and their inputs. Sizes are in units: pairs of rows or, if `of_bands` is set, single rows of the ADM
+ * bands. To compute row y of a scale, a feature reads rows 2y and 2y + 1 of the previous scale and some rows around
+ * these two: the VIF filters reach 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two
+ * rows larger than necessary. The chain VMAFGPU__KEEP copies the reference to the history. It overwrites a row there
+ * only after motion has read that row, and only after the whole reference has been checked. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -24785,9 +24790,10 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* The preferred order of the chains: [0] for a single thread, [1] for several threads. A single thread processes a
- * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
- * scratch memory for only a few pieces at a time, and end with motion. */
+/* The order in which threads search the chains for a piece to process: [0] for a single thread, [1] for several
+ * threads. A single thread passes a strip of the picture through all chains before it begins the next strip, so that
+ * the data stay in the cache. Several threads begin with ADM, because there is scratch memory for only a few ADM pieces
+ * at a time. They end with motion. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -24806,7 +24812,8 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Processes the reference in pair[0] and, if `with_pair` is set, the distorted frames of all members. */
+/* Runs the chains on the reference in pair[0]. If `with_pair` is set, also runs those that read the distorted frames of
+ * all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -24835,16 +24842,18 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Reports the first illegal sample of a member's frame. Returns VMAFGPU_OK if the frame was not checked or is legal. */
+/* If the chains have found an illegal sample, searches one frame of a member for it and reports it. Returns VMAFGPU_OK
+ * if this frame has no illegal sample or did not need to be checked. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
-/* Computes the motion of a detached pair, which is not part of the clip, against its previous reference. */
+/* Computes the motion of a detached pair relative to the reference that precedes it (job->previous). A detached pair is
+ * not part of the clip, so it does not use the history. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* The previous reference temporarily uses the entries for the distorted frame. */
+    /* Index 1 of the arrays is meant for the distorted frame, but is used for the previous reference here. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -24866,7 +24875,8 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
         memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
 }
 
-/* Prepares for a reference with `count` distorted frames. All distorted frames except the first use candidate slots. */
+/* Prepares for a reference with `count` distorted frames. Each distorted frame gets a member: the first one uses v->cpu
+ * itself, the others use candidate slots. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
     v->has_base = 0;
@@ -24878,7 +24888,8 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* Copies the results that depend only on the reference from the first member to the other members. */
+/* Copies the results that depend only on the reference from the member of the first distorted frame to the members of
+ * the other distorted frames. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -24920,7 +24931,8 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. `cpu` is the member whose `pair` refers to the luma planes. */
+/* Computes the standalone features of a pair, whose results are not part of vmafgpu__sums. `cpu` is the member of the
+ * distorted frame; cpu->pair contains views of the luma planes. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -24953,8 +24965,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features that have a `score` function, then the standalone features. `cpu` is the member whose `pair`
- * refers to the luma planes. */
+/* Computes the features that have a `score` function, which processes a whole pair at once. Then computes the
+ * standalone features. `cpu` is the member of the distorted frame; cpu->pair contains views of the luma planes. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -24981,7 +24993,8 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* Sets *own to a copy of *frame or, for an RGB frame, to the planes that result from its conversion. */
+/* Copies *frame to *own. If the frame is RGB, converts it to planes in the conversion buffer with index `buffer` and
+ * makes *own refer to these planes instead. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
@@ -25002,7 +25015,8 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 #endif
 }
 
-/* Converts all frames of a job. *own becomes a copy of the job that refers to the converted frames in `frames`. */
+/* Converts the RGB frames of a job. Stores all its frames in `frames`, either converted or unchanged. *own becomes a
+ * copy of the job that refers to `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
@@ -25024,7 +25038,8 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* If a pair has several distorted frames, sets the name that error messages use for the i-th one. */
+/* If the reference has several distorted frames (candidates), sets the name that error messages use for the i-th of
+ * them. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -25075,12 +25090,14 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* Let the chain VMAFGPU__KEEP store the reference only if nothing can fail once the samples have been checked. */
+    /* The chain VMAFGPU__KEEP overwrites the history while the frame is being processed. Use it only if nothing can
+     * fail once the samples have been checked. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, parts of the stored frame may be missing: copy the whole frame here. */
+    /* If the chain was not used, copy the reference now. If config.parallel_for fails, parts of the copy may be
+     * missing, so copy the whole frame again on this thread. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -25108,7 +25125,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
            !a->flushed && !b->flushed && !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
 }
 
-/* Whether two contexts have stored the same references for motion. */
+/* Whether the histories of two contexts contain the same references. */
 static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     const int64_t seen = a->seeded + a->pushed;
     const size_t size = a->cpu->row_bytes * (size_t)a->config.height;
@@ -25118,8 +25135,9 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of each context, for all contexts together. On failure, the contexts stay
- * unprepared; vmafgpu_push() then computes the sums itself and reports any error. */
+/* Computes the sums of the next pair of each context, for all contexts at once, and marks the contexts as prepared. The
+ * pairs have the same reference. If this fails for a context, the context stays unprepared; vmafgpu_push() then
+ * computes the sums itself and reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -25166,7 +25184,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up the sums of all threads for the pair of a member. */
+/* Adds up the sums that the threads have computed for one member. */
 static void vmafgpu__add_workers(const vmafgpu *v, const vmafgpu__cpu *cpu, vmafgpu__sums *sums) {
     *sums = cpu->workers[0].sums;
     for (int index = 1; index < cpu->chains.threads; index++)
@@ -25188,7 +25206,8 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* There is nothing to reset: the engine itself counts the references that precede a pair. */
+/* There is nothing to reset: the number of references that precede a pair is counted by the engine, not by the backend.
+ * */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -25197,7 +25216,7 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
-/* Whether the context stores a base, for edits or for maps. */
+/* Whether the context stores a base, which is the pair that edits and maps change. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size;
 }
@@ -25228,7 +25247,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
         const vmafgpu__chain_kind *kind = &vmafgpu__chain_kinds[k];
         wanted[k] = kind->run && (!kind->feature || vmafgpu__uses(v, kind->feature)) ? threads : 0;
     }
-    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks: use small pieces */
+    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for the checks, so use small pieces */
     chains->kinds = vmafgpu__chain_kinds;
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
@@ -25249,7 +25268,7 @@ static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
-/* Allocates the memory for one more distorted frame. */
+/* Lays out the memory of a candidate slot, which is used for one more distorted frame with the same reference. */
 static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head,
                                           vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
@@ -25326,8 +25345,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: a state for each of them, and scratch memory, which only one feature
- * uses at a time. Features with a `score` function use the same scratch memory. */
+/* Allocates the memory of the standalone features: a state for each feature that needs one, and scratch memory. The
+ * features are computed one at a time and share the scratch memory, also with features that have a `score` function. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25386,11 +25405,11 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #endif
 }
 
-enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
+enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of pairs that are lent at a time */
 
-/* Returns how many positions must be collected before the pair at `position` can be submitted or lent. A pair is scored
- * when it is submitted, so all earlier pairs must be collected first. A pair can be lent while up to CPU_PAIRS - 1
- * earlier pairs are pending. */
+/* Returns how many pairs must have been collected before the pair at `position` can be submitted or lent. Submitting a
+ * pair scores it and overwrites the sums of the previous pair, so all earlier pairs must have been collected. Buffers
+ * for a pair can be lent while up to CPU_PAIRS - 1 earlier pairs have not been collected. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -25401,7 +25420,8 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends buffers for a pair. As with other frames, vmafgpu_push() reads the buffers before it returns. */
+/* Lends buffers for a pair to the caller. vmafgpu_push() reads the frames in them before it returns, as it does with
+ * all frames on the CPU. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -25437,7 +25457,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. On failure, closes it again, so that the next pair makes a new attempt. */
+/* After a GPU failure, opens the CPU backend if it is not open yet. If this fails, closes the backend again, so that
+ * opening is attempted again for the next pair. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -25482,14 +25503,16 @@ VMAFGPU__COLD
  * contains the frames.
  */
 
-/* If a frame is an image on the GPU, returns the name of the kind of image for messages; otherwise returns NULL. */
+/* If a frame is an image on the GPU, returns the words that messages use for this kind of image; otherwise returns
+ * NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
            : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
                                                    : NULL;
 }
 
-/* Refuses a frame in device memory. Unless the frame is an image, the message describes it as `what`. */
+/* Reports that a frame in GPU memory is not supported. The message calls the frame a surface or an array if it is one,
+ * otherwise `what`. */
 static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which,
                                                    const vmafgpu_frame *frame, const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
@@ -25497,7 +25520,7 @@ static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *funct
                          why);
 }
 
-/* Whether an address is in lent memory. */
+/* Whether an address is in the memory from which buffers are lent to the caller. */
 static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
     return (v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size) ||
            (v->backend->owns && v->backend->owns(v, address));
@@ -25528,7 +25551,8 @@ static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame 
     return (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Checks whether config.colour contains everything that an RGB frame needs. */
+/* Checks the pixel format of a frame. If the frame is RGB, checks that config.colour contains everything that the
+ * conversion needs. */
 static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const vmafgpu_colour *colour = &v->config.colour;
@@ -25544,7 +25568,7 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks the pointers and the pitch of one frame. */
+/* Checks one frame: the pixel format, the kind of memory, and the address and pitch of data[0]. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
     if (!frame)
@@ -25593,8 +25617,8 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory were lent for this position. Frames that were lent for another position have
- * undefined contents. */
+/* Checks that frames in lent memory are in the buffers that were lent for this position. Buffers that were lent for
+ * another position have undefined contents. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -25623,9 +25647,9 @@ VMAFGPU__COLD_END
  * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes; the sizes are not read. The
- * rest is the output of a range coder. Each bit has a context, which selects an adaptive probability in units of
- * 1/2048. */
+/* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes, which are ignored. The rest
+ * is the output of a range coder. Each bit is decoded in a context. The context selects an adaptive probability, in
+ * units of 1/2048, that the bit is 0. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -25634,15 +25658,15 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* whether length - 2 is [0] at least 8, [1] at least 16 */
+    uint16_t is_more[2]; /* [0] whether length - 2 is at least 8; [1] whether it is at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* [0] whether one of the last four distances is used again; [1] whether it is older than the latest one, [2] than
-     * the 2nd latest, [3] than the 3rd latest. */
+    /* [0] whether one of the latest four distances is used again. If so, [1] whether it is older than the latest
+     * distance, [2] older than the second latest, [3] older than the third latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
     vmafgpu__lzma_lengths lengths[2];            /* [0] if the distance is new, [1] if it is used again */
@@ -25698,8 +25722,9 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. `expected` is the byte that would have continued the previous copy. If `is_expected` is set, the
- * bits of `expected` are part of the context until a decoded bit differs from them. */
+/* Decodes a literal. If `is_expected` is set, the previous symbol was a copy, and `expected` is the byte that would
+ * have continued it. Then the bits of `expected` are part of the context until a decoded bit differs from the
+ * corresponding bit of `expected`. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -25723,7 +25748,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
 }
 
 /* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of bits
- * after them. For slots 14 and above, only the lowest four of the bits after these two have contexts. */
+ * after them. For slots 14 and above, only the lowest four bits of the result are decoded in contexts; the bits between
+ * these and the two highest bits are equally likely to be 0 and 1. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;

@@ -25345,8 +25345,9 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: a state for each feature that needs one, and scratch memory. The
- * features are computed one at a time and share the scratch memory, also with features that have a `score` function. */
+/* Allocates the memory of the standalone features: a state for each feature that needs one, and scratch memory.
+ * Features are computed one at a time, so all of them share the scratch memory, including those that have a `score`
+ * function. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25865,12 +25866,14 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions, which are looked up by name in the library of the vendor. Where the APIs differ
- * in more than names, each vendor has its own function (>>vendors). The rest of the engine does not depend on the
- * vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
+ * vmafgpu__driver is a table of functions, which are looked up by name in the library of the vendor (CUDA or HIP). If
+ * the libraries differ in more than the names, each vendor has a function of its own (>>vendors). The rest of the
+ * engine does not depend on the vendor. Unless stated otherwise, functions of drivers and vendors return the error code
+ * of the driver, which is 0 on success.
  */
 #ifdef _WIN32
-/* These declarations are the same as those in windows.h, which may or may not have been included. */
+/* These declarations are the same as those in windows.h, so it does not matter whether windows.h has also been
+ * included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -25898,9 +25901,9 @@ extern unsigned long getauxval(unsigned long) __THROW;
 #endif
 #endif
 
-/* Whether libraries can be loaded into this program. A fully static program contains a glibc of its own. Any library
- * that it loads needs the shared glibc. If the two versions differ, the process crashes while the library is being
- * loaded. */
+/* Whether libraries can be loaded into this program. A fully static program contains its own copy of glibc, but each
+ * library that it loads requires the shared glibc. If the versions of the two differ, the process crashes while it
+ * loads the library. */
 static int vmafgpu__can_load_libraries(void) {
 #if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
     enum { AUXV_HEADERS = 3, AUXV_HEADER_SIZE = 4, AUXV_HEADER_COUNT = 5, HEADER_INTERPRETER = 3 };
@@ -25928,7 +25931,7 @@ static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kep
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
-    (void)only_loaded, (void)is_kept; /* Strict POSIX has neither flag. */
+    (void)only_loaded, (void)is_kept; /* strict POSIX defines neither of the flags below */
 #ifdef RTLD_NOLOAD
     flags |= only_loaded ? RTLD_NOLOAD : 0;
 #endif
@@ -25975,7 +25978,8 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* These two structs have the layouts of CUDA_ARRAY3D_DESCRIPTOR and, for arrays, CUDA_RESOURCE_DESC. */
+/* These two structs have the layouts of CUDA_ARRAY3D_DESCRIPTOR and of CUDA_RESOURCE_DESC as used for an array
+ * resource. */
 typedef struct vmafgpu__array_shape {
     size_t width, height, depth;
     int format;
@@ -26068,12 +26072,12 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is still in flight; both vendors use the same number. */
+/* Result of an event query while the work before the event is still in flight; both vendors use the same number. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum size of a kernel file, in bytes */
 
-/* Kernels for the driver to load, or a container of kernels for several devices. */
+/* An image: kernels that the driver can load, or a container with kernels for several devices. */
 typedef struct vmafgpu__image {
     char *data; /* allocated; ends with a NUL, because CUDA expects a string */
     size_t size;
@@ -26081,7 +26085,7 @@ typedef struct vmafgpu__image {
     char name[256];                    /* for messages */
 } vmafgpu__image;
 
-/* The functions and constants that differ between the vendors. */
+/* A vendor of GPUs: the functions and constants in which CUDA and HIP differ. */
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
@@ -26089,7 +26093,7 @@ typedef struct vmafgpu__vendor {
     const char *libraries[12];                  /* file names to try, in this order */
     int is_kept;                                /* the library must not be unloaded */
     int has_surfaces;                           /* the vendor's kernels can read surfaces and arrays */
-    const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
+    const char *symbols[VMAFGPU__DRIVER_COUNT]; /* names, in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
     const struct vmafgpu__blob *blobs; /* compiled-in kernels; the last entry has no target; NULL if there are none */
     int enter_function, copy_function; /* driver functions that `enter` and `copy_rows` call, for messages */
@@ -26097,7 +26101,7 @@ typedef struct vmafgpu__vendor {
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* open() acquires the device; returns 1 on success. On failure, it may set `reason`. close() releases the
+    /* open() acquires the device and returns 1 on success; on failure, it may set `reason`. close() releases the
      * device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
@@ -26106,20 +26110,23 @@ typedef struct vmafgpu__vendor {
     void (*leave)(vmafgpu__gpu *g);
     /* Queries the properties of the current device; returns 1 on success. */
     int (*describe)(vmafgpu *v, char *reason, size_t size);
-    /* Copies rows to device memory from pinned memory or, if is_on_peer, from the memory of another device. */
+    /* Copies rows to device memory. They come from pinned memory or, if is_on_peer is set, from device memory, usually
+     * that of another device. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int is_on_peer, void *stream);
-    /* Finds the device whose memory contains an address, if the driver can report this. */
+    /* Sets *device to the device whose memory contains an address. Leaves *device unchanged if the driver cannot report
+     * this. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
-    /* Returns how well a blob for this target suits the device: 0 if the blob cannot run; higher is better. */
+    /* Returns how well a blob (kernels for one target) suits the device: 0 if the device cannot run it, otherwise a
+     * rank; the highest rank is best. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. A vendor that takes over the allocated data must set
-     * image->data to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. If the function takes ownership of image->data, it
+     * must set this pointer to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
-/* Loads the library and its functions; sets `reason` on failure. */
+/* Loads the library of the vendor and looks up its functions. On failure, returns NULL and sets `reason`. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     if (!vmafgpu__can_load_libraries()) {
@@ -26129,7 +26136,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         return NULL;
     }
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* Prefer a library that the program has already loaded: the program's streams and addresses belong to that
+    /* Prefer a library that the program has already loaded, because the program's streams and addresses belong to that
      * library. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
@@ -26156,8 +26163,8 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
     return library;
 }
 
-/* Writes the path of the file that contains this code (a shared library or the program) and returns the length of the
- * path. The path may be relative. Returns 0 if the system does not report the path. */
+/* Writes the path of the file that contains this code, which is a shared library or the program, and returns the length
+ * of the path. The path may be relative. Returns 0 if the system does not report it. */
 static size_t vmafgpu__path_of_code(char *out, size_t size) {
     static const char here = 0;
 #ifdef _WIN32
@@ -26167,7 +26174,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct are declared here because the system headers hide them in strict C modes. */
+    /* dladdr() and its struct are declared here, because the system headers hide them in strict C modes. */
     struct {
         const char *file;
         void *base;
@@ -26222,9 +26229,10 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a kernel file. Searches the folder of the file that contains this code, and two folders relative to it into
- * which `make install` can copy kernels. Then does the same for the folder of the running program. Last, searches
- * VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if none of these folders contains the file. */
+/* Finds a kernel file. First searches the folder of the library or program that contains this code, and two folders
+ * relative to that folder, into which `make install` can copy kernels. Then does the same for the folder of the running
+ * program. Last, searches VMAFGPU_KERNEL_FOLDER if it is defined. Returns 0 if none of these folders contains the file.
+ * */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
@@ -26252,15 +26260,16 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 
 /* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
- * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
- * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
- * descriptions. Numbers are little-endian and have 32 bits. A description contains the target of the blob, the size and
- * the CRC-32 of its stream, and the offset and size of the blob in the unpacked stream. If the previous blob is in the
- * same stream, the size of the stream is 0. If kernels are compiled in, the descriptions are a table and the streams
- * are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
+ * A blob contains the kernels for one target. A container, which is in a file or in memory, consists of a signature,
+ * the number of blobs, a CRC-32, VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and LZMA streams. The CRC-32
+ * covers the interface and the descriptions. Numbers have 32 bits and are little-endian. A description contains the
+ * target of the blob, the size and the CRC-32 of its stream, and the offset and the size of the blob within the
+ * unpacked stream. If a blob is in the same stream as the previous blob, its description gives 0 as the size of the
+ * stream. Compiled-in kernels are not a container: the descriptions are a table, and the streams are stored as text
+ * (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
-/* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
- * blob is unpacked. */
+/* An LZMA stream contains the blobs for similar devices, one after another. A stream is unpacked only up to the end of
+ * the required blob. */
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for capability 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
@@ -26272,9 +26281,9 @@ typedef struct vmafgpu__blob {
 enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 28,
-    VMAFGPU__CONTAINER_CHECKED = 24, /* the data that the CRC-32 covers begin here */
+    VMAFGPU__CONTAINER_CHECKED = 24, /* offset of the data that the CRC-32 covers */
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 guarantees only 4095 per string */
+    VMAFGPU__TEXT_ROW = 4000 /* characters in a row; five encode four bytes; C99 guarantees only 4095 per string */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -26323,7 +26332,8 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     return at == size ? (int)count : -1;
 }
 
-/* Whether a container that has been read contains kernels for the kernel interface of this header. */
+/* Whether the kernels in a container have the interface that this header expects. The container must have been read
+ * successfully. */
 static int vmafgpu__is_current_container(const vmafgpu__image *image) {
     return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
@@ -26347,7 +26357,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Unpacks the k-th blob into an image. Sets `reason` if the blob is damaged or memory is short. */
+/* Unpacks the k-th blob into an image. If the blob is damaged or memory is short, returns 0 and sets `reason`. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
                            char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -26413,7 +26423,7 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
-/* Gets the i-th image to try; returns VMAFGPU_END after the last one. */
+/* Gets the i-th of the images that vmafgpu__load_kernels() tries; returns VMAFGPU_END if there is no such image. */
 static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *vendor, int i, vmafgpu__image *image) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -26433,7 +26443,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Sets `reason` to a message that explains why there is no image to try. */
+/* Sets `reason` to a message that explains why no image was found. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -26444,7 +26454,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. If there is none, the driver, which is slow to start, need not be started. */
+/* Whether there is an image to try. If not, the driver need not be started, which would take time. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -26459,18 +26469,21 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 /* ================================================================================================
  * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
- * Pairs are collected in a slot until the batch of the slot is full. Then each kernel is launched once for the whole
+ * Submitted pairs are added to the batch of a slot. When the batch is full, each kernel is launched once for the whole
  * batch. A slot has streams for work that can run in parallel, device memory for intermediate results, and events.
- * Slots are used in turn. The host waits only if the next slot is still running.
+ * Slots are used one after another, in a ring. The host waits only if the next slot is still running.
  *
- * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
- * launched <= submitted. The sums of positions below `retired` are on the host.
+ * Each submitted frame or pair gets a position. This includes seeds (references before the first pair) and tails
+ * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
+ * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
  *
- * Planes are in rings, indexed by position. The ring of references has `flight + history` planes, because motion also
- * reads earlier references. The ring of distorted frames has `flight` planes unless keeps_pairs is set. Both rings
- * exist on the device. For frames from pageable memory, both rings also exist in pinned host memory. A plane is
- * overwritten only after all pairs that read it are retired. The pinned planes of a pair stay valid until the pair is
- * collected, because the CPU needs them if the GPU fails.
+ * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
+ * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
+ * history` planes, because motion also reads earlier references. The ring of distorted frames has `flight` planes or,
+ * if keeps_pairs is set, as many as the ring of references. Both rings exist on the device. If frames are in pageable
+ * memory, both rings also exist in pinned host memory. A plane is overwritten only after all pairs that read it have
+ * been retired. The pinned planes of a pair stay valid until the pair has been collected, because the CPU needs them if
+ * the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -26485,19 +26498,19 @@ typedef struct vmafgpu__feature_device_state {
 /* The kernels of the image and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* for luma, for chroma, for luma in surfaces, for chroma in surfaces */
-    void *surfaces;  /* for YUV frames in surfaces */
+    void *pixels[4]; /* RGB frames: luma, chroma; RGB frames in surfaces: luma, chroma */
+    void *surfaces;  /* YUV frames in surfaces */
     size_t transfer; /* offset of the transfer function in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
     size_t tables_size, scratch_size; /* scratch_size: per slot */
 } vmafgpu__kernels;
 
-/* A submitted frame or pair. */
+/* A submitted reference or pair. */
 typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted; /* read by the CPU if the GPU fails, unless they are in GPU memory */
     int has_distorted;
-    int packed[2]; /* for each frame: whether our plane contains it, packed and with legal samples only */
+    int packed[2]; /* for each frame: 1 if it is in packed form and all its samples are legal */
     int history;
 } vmafgpu__item;
 
@@ -26526,7 +26539,7 @@ typedef struct vmafgpu__slot {
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map; /* requested for the only pair of the batch */
+    vmafgpu__wanted_map map; /* the map that was requested with the only pair of the batch */
     int map_history;         /* number of frames before that pair */
     float *map_staging;      /* pinned; values of all blocks */
 } vmafgpu__slot;
@@ -26586,7 +26599,7 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend will compute this map. */
+/* Fills a map in host memory with NaN. Used if no backend will compute this map. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
@@ -26629,8 +26642,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Makes the device current. Every entry point calls this function and, at its end, vmafgpu__gpu_leave(), which makes
- * the caller's device current again. */
+/* Makes the device current. Every function of the backend that uses the device calls this function first. At its end it
+ * calls vmafgpu__gpu_leave(), which makes the device of the caller current again. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -26642,7 +26655,7 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     v->gpu->is_inside = 0;
 }
 
-/* Waits until none of our work is in flight; the device must be current. Returns 0 or the driver's error. */
+/* Waits until no work of this context is in flight. The device must be current. Returns 0 on success. */
 static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     int error = 0;
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
@@ -26652,8 +26665,8 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* Called after a failure, when earlier batches may still be running: waits until they no longer read the caller's
- * frames. */
+/* Called after a failure, when earlier batches may still be running. Waits until these batches no longer read the
+ * frames of the caller. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -26703,8 +26716,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must copy a frame to our planes, because the frame is in pageable memory, or in pinned memory but in
- * a form that the driver cannot copy. */
+/* Whether the CPU must copy a frame to our planes. This is necessary if the frame is in pageable memory, or if it is in
+ * pinned memory in a form that the driver cannot copy. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -26714,8 +26727,9 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Makes the GPU read a device plane before the kernels run. Unless `to` is 0, the GPU writes a packed copy to `to`. If
- * a sample is illegal, the GPU sets the bits `illegal` in the results of the pair. */
+/* Adds a luma plane in device memory to the imports of the batch. Before the other kernels run, the import kernel reads
+ * this plane. It writes a packed copy to `to` unless `to` is 0. If a sample is illegal, it sets the bits `illegal` in
+ * the results of the pair. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -26736,7 +26750,8 @@ static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
     return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
 }
 
-/* Makes the GPU convert an RGB frame to planes before the kernels run. */
+/* Adds an RGB frame to those that the GPU converts before the other kernels run. `to` is the address of the resulting
+ * planes. */
 static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                 int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -26760,7 +26775,8 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills in the launch arguments for all frames of one kind and returns the number of these frames. */
+/* Fills in the launch arguments for all RGB frames of one kind (see vmafgpu__pixels_kind_of()) and returns the number
+ * of these frames. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -26816,7 +26832,8 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
-/* Makes the GPU copy YUV planes from surfaces before the kernels run. */
+/* Adds the planes of a YUV frame in surfaces to those that the GPU copies before the other kernels run. `to` is the
+ * address of the copy. */
 static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                   int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -26857,7 +26874,7 @@ static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
 }
 
-/* Whether YUV planes can be in surfaces with this config. */
+/* Whether this config allows YUV planes in surfaces. */
 static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
@@ -26893,7 +26910,7 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
     return VMAFGPU_OK;
 }
 
-/* Addresses and pitches of a frame, as the kernels need them. */
+/* Device addresses and pitches of the planes of a frame, for the kernels. */
 typedef struct vmafgpu__target {
     const void *data;
     int32_t pitch;
@@ -26922,8 +26939,9 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts copying plane `i` of a caller's frame to our copy of the frame. The caller's frame is in the memory of this
- * GPU or of another GPU. If the pitch is negative, each row is copied separately. */
+/* Starts copying plane `i` of a frame of the caller to our copy of the frame. The frame of the caller is in the memory
+ * of this GPU or of another GPU. If the driver does not support the pitch, for example because it is negative, each row
+ * is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -26974,7 +26992,8 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns the offset, within the results, at which the words of an extractor for this pair begin. */
+/* Returns the offset in the results of a slot at which the words of an extractor for pair number `pair` begin. Words
+ * are the intermediate results of standalone features. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -26993,8 +27012,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes each pair of a finished batch for as long as the feature requests another pass. The results of the batch
- * are reported only after that. */
+/* Recomputes pairs of a finished batch. For each pair, launches the kernels of the feature again until the feature
+ * requests no further pass. The results of the batch are reported only after that. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -27027,7 +27046,7 @@ static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     }
 }
 
-/* Launches the kernels of all features that run on a stream. */
+/* Launches the kernels of all features that are assigned to one of the streams. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
@@ -27045,8 +27064,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* Launches the kernels of a batch. All streams start once the frames are on the device. The first stream receives its
- * work last, and then waits for the other streams. */
+/* Launches the kernels of a batch. Each stream first waits until the frames are on the device. The kernels of the first
+ * stream are launched last; then the first stream waits for all other streams. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -27076,8 +27095,8 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns the number of
- * kernels. */
+/* Lists the kernels of this context. `form` is the form of the kernels in the image (see vmafgpu__kernel_form). Returns
+ * the number of kernels. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -27121,7 +27140,7 @@ static size_t vmafgpu__append(size_t *size, size_t part) {
     return at;
 }
 
-/* Returns the scratch size of a feature per pair. */
+/* Returns the number of bytes of scratch memory that a feature needs per pair. */
 static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
     uint64_t most = feature->scratch ? feature->scratch(&v->gpu->context) : 0;
     for (int i = 0; i < v->extractor_count && feature->measure && feature->measure->scratch; i++) {
@@ -27132,7 +27151,8 @@ static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature 
     return (size_t)most;
 }
 
-/* Computes the device memory that the kernels need. */
+/* Computes how much device memory the tables and the scratch memory of all kernels need, and the offsets of each
+ * feature in both. */
 static void vmafgpu__plan_kernels(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -27153,7 +27173,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
     k->transfer =
         vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
-    /* Standalone features run one after another in their stream and share scratch memory. */
+    /* The standalone features that use the same stream run one after another, so they share scratch memory. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
         for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++)
@@ -27162,7 +27182,8 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory that each function needs, and queries how many of its blocks can run at the same time. */
+/* Requests the shared memory that each kernel of a feature needs, and queries how many blocks of the kernel can run on
+ * the device at the same time. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -27170,14 +27191,14 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* If the driver has compiled a kernel from PTX, its blocks may have to be smaller than those of the machine
-         * code in the file. */
+        /* The driver may have compiled the kernel from PTX. Then the maximum size of a block can be smaller than for
+         * the machine code in the kernel file. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
             g->context.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
         const vmafgpu__block block = device_state->feature->block(&g->context, i);
-        if (g->driver.function_set) /* other drivers need no request */
+        if (g->driver.function_set) /* other drivers allow this much shared memory without being asked */
             (void)VMAFGPU__GPU_CALL(v, function_set, (device_state->functions[i], LARGEST_SHARED, (int)block.shared));
         if (g->driver.occupancy)
             (void)VMAFGPU__GPU_CALL(v, occupancy,
@@ -27186,7 +27207,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
     }
 }
 
-/* Fills the tables and clears the memory that must be zero before the first launch; called only once. */
+/* Fills the tables and clears the memory that must be zero before the first launch. Called only once. */
 static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -27220,8 +27241,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* Indices of the previous frames that a pair depends on: two references and one distorted frame. `data` in the target
- * of a frame is NULL if that frame is not needed. */
+/* Indices in arrays of the previous frames that a pair depends on: [0] and [1] are the two previous references, [2] is
+ * the previous distorted frame. If a frame is not needed, `data` in its vmafgpu__target is NULL. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
 /* Adds a pair to the batch of the slot. The planes of the pair are already being transferred. */
@@ -27248,7 +27269,8 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame that was submitted earlier, either in the current batch or in the ring of planes. */
+/* Returns the addresses of a frame that was submitted earlier. The frame is either in the current batch or in the ring
+ * of planes. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -27275,7 +27297,8 @@ static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__sl
     return target;
 }
 
-/* Makes the slot wait for the caller's stream, which fills the frames that imports and kernels read. */
+/* Makes the first stream of the slot wait for the stream of the caller, which fills the frames that the kernels read.
+ * */
 static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     if (!v->config.gpu.stream)
@@ -27284,8 +27307,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. If this batch uses frames that were uploaded with earlier
- * batches, `earlier` is an event of the previous batch, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. `earlier` is the event `arrived` of the previous batch if this
+ * batch uses frames that were uploaded with earlier batches; otherwise it is NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -27322,7 +27345,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     slot->is_running = 1;
 }
 
-/* Launches the batch being filled, whether or not it is full. */
+/* Launches the batch that is being filled, even if it is not full. Does nothing if the batch is empty. */
 static void vmafgpu__launch_filling(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -27330,7 +27353,8 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copy the frames that the next batch depends on, because the caller may overwrite them before that batch runs. */
+    /* Copy the frames of this batch on which the next batch depends, because the caller may overwrite them before the
+     * next batch runs. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -27353,7 +27377,7 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
 
-/* Returns the words at a place in the ring, or NULL if no feature has words. */
+/* Returns the words at index `place` of the ring of results, or NULL if no feature produces words. */
 static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
@@ -27369,8 +27393,8 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest batch in flight if this batch has finished. If `wait` is set, waits for the batch
- * first. */
+/* Reads the results of the oldest batch in flight if this batch has finished. If `wait` is set, first waits until it
+ * has. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -27401,7 +27425,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     g->retired = slot->first + slot->batch.pairs;
 }
 
-/* Discards the imports and conversions of the slot. */
+/* Empties the lists of the frames that the GPU imports or converts for this slot. */
 static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->imports.count = 0;
     slot->pixels_count = 0;
@@ -27425,7 +27449,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* Computes the sums of the oldest pair on the CPU. Fails if a frame that this pair depends on was in device memory. */
+/* After the GPU has failed, computes the next pair to be collected on the CPU. Returns an error if this pair depends on
+ * a frame in device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);
@@ -27456,7 +27481,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* If an earlier frame is illegal, its own pair fails, and vmafgpu__is_spoilt() discards this pair. */
+        /* If an earlier frame is illegal, the pair of that frame fails. vmafgpu__is_spoilt() then discards the current
+         * pair. */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }

@@ -24749,7 +24749,7 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
  * bands. To compute row y of a scale, a feature reads rows 2y and 2y + 1 of the previous scale and some rows around
  * these two: the VIF filters reach 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two
  * rows larger than necessary. The chain VMAFGPU__KEEP copies the reference to the history. It overwrites a row there
- * only after motion has read that row, and only after the whole reference has been checked. */
+ * only after motion has read that row, and only after all frames have been checked completely. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -26642,8 +26642,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Makes the device current. Every function of the backend that uses the device calls this function first. At its end it
- * calls vmafgpu__gpu_leave(), which makes the device of the caller current again. */
+/* Makes the device current. Every entry point of the backend that uses the device calls this function first and
+ * vmafgpu__gpu_leave() last. The latter makes the device of the caller current again. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -27481,8 +27481,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* If an earlier frame is illegal, the pair of that frame fails. vmafgpu__is_spoilt() then discards the current
-         * pair. */
+        /* If an earlier frame is illegal, the pair of that frame fails, and the current pair is discarded later (see
+         * vmafgpu__is_spoilt()). */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -27509,12 +27509,12 @@ typedef struct vmafgpu__upload {
     int has_chroma;             /* the chroma planes are needed */
     uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
     int is_on_peer;             /* the frame is in the memory of another GPU */
-    int was_packed;             /* the frame is packed, regardless of the config */
+    int was_packed;             /* the frame is in packed form, whatever the config says */
     int is_trusted;             /* the samples have been checked */
     vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
-    /* Results. `use` is the frame that the CPU reads; it is our own plane if is_ours is set, otherwise the plane of the
-     * caller. If is_packed is set, this plane is packed and contains only legal samples. `target` contains the
-     * addresses for the kernels. */
+    /* Results of vmafgpu__bring(). `use` is the frame that the CPU reads if the GPU fails: our copy if is_ours is set,
+     * otherwise the frame of the caller. If is_packed is set, `use` is in packed form and contains only legal samples.
+     * `target` contains the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
@@ -27537,7 +27537,7 @@ static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame 
 
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
-/* Checks that the frames are in memory that config.gpu.frame_memory allows. */
+/* Checks that config.gpu.frame_memory allows the kinds of memory in which the frames are. */
 static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__upload *a, int count) {
     const vmafgpu_memory promised = v->config.gpu.frame_memory;
     for (; count; a++, count--) {
@@ -27556,13 +27556,13 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
     return VMAFGPU_OK;
 }
 
-/* Frames that the threads copy to our planes. */
+/* The task of copying frames to our planes, which is divided among the threads. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
     int count, pieces; /* number of frames; number of pieces per frame */
     int next;          /* atomic: next piece; threads claim pieces one at a time */
-    int only_checks;   /* only check lent frames; they are converted in place afterwards */
+    int only_checks;   /* 1 if lent frames are only checked; a second task converts them in place */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -27572,15 +27572,15 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
 }
 
 /* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
- * prefetchers stop at the end of a page. `to` must be aligned to 16 bytes. Returns the OR of the 16-bit words if
- * `words` is set, otherwise 0. */
+ * prefetchers stop at the end of a page. `to` must be aligned to 16 bytes. If `words` is set, returns the OR of all
+ * 16-bit words, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be outside the frame, since prefetches do not fault. */
+        /* This address may be outside the frame, because prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -27600,7 +27600,8 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 #endif
 }
 
-/* Copies rows, several at a time if they are contiguous. */
+/* Copies rows of a frame to our plane and checks their samples. Processes several rows at a time if the rows are
+ * contiguous. */
 static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
@@ -27622,8 +27623,8 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a
     }
 }
 
-/* Converts rows to the packed form or, if t->only_checks is set, only checks them. Source and target may be the
- * same. */
+/* Converts rows to packed form or, if t->only_checks is set, only checks them. The source can be the same memory as the
+ * target. */
 static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
@@ -27673,8 +27674,9 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies frames to our planes, or converts lent frames in place, using all threads. Reports illegal samples. All lent
- * frames are checked before any of them is converted, so that no frame is changed if one is refused. */
+/* Copies frames to our planes, or converts them in place if they are in lent buffers, using all threads. Reports
+ * illegal samples. All lent frames are checked before any of them is converted, so that no frame is changed if another
+ * is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -27701,9 +27703,9 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
     return VMAFGPU_OK;
 }
 
-/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read the frame in
- * place. Returns the addresses for the kernels. Samples that have not been checked yet are checked by VIF if VIF reads
- * the frame, otherwise by the import kernel. */
+/* Starts the transfer of a frame to the device, from our host plane or from the memory of the caller, unless the
+ * kernels read the frame in place. Returns the addresses for the kernels. If the samples have not been checked yet, VIF
+ * checks them if it reads the frame; otherwise the import kernel does so. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -27752,8 +27754,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes if necessary. Then starts all transfers, unless the GPU has failed or a frame is
- * refused. */
+/* Copies frames to our planes in host memory if necessary. Then starts the transfers of all frames, unless the GPU has
+ * failed or a frame is refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -27790,15 +27792,15 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Our planes for a pair stay in
- * use until the pair is collected, because the CPU may need them. */
+/* Returns how many positions must have been collected before this one can be submitted or lent. The planes of a pair in
+ * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
 }
 
-/* Whether a push would return without waiting for a slot. If incomplete batches were launched, the slot to fill may
- * still be running although few pairs are in flight. */
+/* Whether a push would return without waiting for a slot. If incomplete batches have been launched, the next slot may
+ * still be running even though few pairs are in flight. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
@@ -27810,7 +27812,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends the caller our planes for this position. */
+/* Lends our pinned planes for this position to the caller. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -27888,7 +27890,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 }
 
 /* Reports an error if a frame of the pair has illegal samples. If the frame is in host memory, the message contains the
- * position of the first illegal luma sample. `item` can be NULL. */
+ * position of the first illegal luma sample. `item` can be NULL; then the message contains no position. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -27903,7 +27905,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
-/* Computes the values of a pair from the words that the kernels have written. */
+/* Computes the values of the standalone features of a pair from the words that the kernels have written. */
 static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -27925,7 +27927,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
     const int is_retired = g->collected < g->retired;
     if (!is_retired && !g->is_dead)
         return VMAFGPU_AGAIN;
-    v->subject[0] = '\0'; /* the subject names a later frame; the caller adds the number of this frame */
+    v->subject[0] = '\0'; /* the subject is a later frame; the caller adds the number of the frame collected here */
     if (!is_retired)
         return vmafgpu__take_over(v, sums);
     const int64_t i = g->collected++ % g->ring;
@@ -27949,8 +27951,9 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
- * first position after the submitted and lent ones. These planes are free until that position is pushed. */
+/* Scores a detached pair, which is not part of the clip, as a batch of its own. Before that, launches the batch that is
+ * being filled. The pair uses the planes of the first position that has been neither submitted nor lent. These planes
+ * are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -27993,7 +27996,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after the words of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* the element after the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -28016,7 +28019,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is being discarded */
+    if (g->launched < g->submitted) { /* a batch is being discarded: wait for its transfers */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -28031,14 +28034,14 @@ static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether `item`, a scored pair, has frames in pinned memory that later pairs depend on. */
+/* Whether the scored pair `item` has frames in pinned memory on which later pairs depend. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns the position before which the caller's frames are no longer needed. A frame in pinned memory is needed as
- * long as one of the next `history` pairs may have to be computed on the CPU. */
+/* Returns the position before which the frames of the caller are no longer needed. A frame in pinned memory is needed
+ * as long as one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -28051,13 +28054,13 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of kept frames include chroma. If complete pairs are kept, chroma is included, because the CPU checks
- * it again if the GPU fails. */
+/* Whether the copies that vmafgpu__gpu_keep() makes include chroma. They do if later pairs depend on complete pairs,
+ * because the CPU checks chroma again if the GPU fails. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
 
-/* Copies a frame in pinned memory to a plane. */
+/* If a frame is in pinned memory, copies it to our planes at `plane` and makes *frame refer to the copy. */
 static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_packed, unsigned char *plane) {
     const vmafgpu__gpu *g = v->gpu;
     const int with_chroma = vmafgpu__is_chroma_kept(g);
@@ -28081,7 +28084,7 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies those frames in pinned memory that later pairs depend on. After that, the caller can reuse the frames of all
+/* Copies those frames in pinned memory on which later pairs depend. After that, the caller can reuse the frames of all
  * scored pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -28098,7 +28101,7 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
     }
 }
 
-/* Makes the caller's stream wait for the work on all positions before `position`. */
+/* Makes a stream of the caller wait until the work on all positions before `position` is finished. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
@@ -28115,7 +28118,8 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
-/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. */
+/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. `is_one_of_many` states whether
+ * several GPUs are used. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
@@ -28160,7 +28164,7 @@ static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *descri
 
 /* ---- kernels for the device ---- */
 
-/* List of the kernel targets that were considered, for messages. */
+/* The list of kernel targets in an image, for messages. */
 typedef struct vmafgpu__targets {
     char list[192];
 } vmafgpu__targets;
@@ -28178,7 +28182,8 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none");
 }
 
-/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept PTX. */
+/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept the PTX.
+ * */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -28252,7 +28257,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns each extractor its words in the results. Returns the number of words per pair. */
+/* Assigns each extractor the index of its first word in the results. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -28263,8 +28268,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out the device and pinned memory for a given queue length. Sets the sizes and, once memory is allocated, the
- * addresses. */
+/* Lays out the device memory and the pinned memory for a given queue length. Sets the sizes and, once the memory has
+ * been allocated, the addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -28329,21 +28334,23 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
 
 /* Determines the sizes that depend on the frames and the device, before memory is allocated. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
-    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. With such frames, larger batches are faster, because part of the GPU is idle at
-     * the end of each launch, and larger batches need fewer launches. They use up to 1 / PART of the device memory. */
+    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide the gaps between launches. If frames
+     * are in device memory, nothing has to be transferred, and larger batches are faster: part of the GPU is idle at
+     * the end of each launch, and larger batches need fewer launches. Batches of such frames use up to 1 / PART of the
+     * device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
         SHORTEST_QUEUE = 2,
         PART = 64,
-        LONG_RUN = 32 /* pairs in flight */
+        LONG_RUN = 32 /* pairs in flight on each of several GPUs */
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs, each GPU gets runs of consecutive pairs. A run contains as many pairs as can be in flight. The
-     * references just before a run are submitted again, so longer runs save work. Runs are made longer by larger
-     * batches, not by more batches in flight, which would need more streams than there are hardware queues. */
+    /* With several GPUs, each GPU gets runs of consecutive pairs (see >>fleet). A run has as many pairs as can be in
+     * flight on the GPU. The references just before a run are submitted to the GPU of the run as well, so longer runs
+     * save work. Larger batches make runs longer. More batches in flight would also do so, but would need more streams
+     * than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Limit on the device memory that the default batch and queue use. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
@@ -28372,7 +28379,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->chroma_width =
         (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma in device memory is read in place unless it is converted, kept, or copied from surfaces or another GPU. */
+    /* Our planes need no chroma if chroma is read in place. This is the case for frames in device memory, unless chroma
+     * is converted, kept, or copied from surfaces or from another GPU. */
     g->frame_size = c->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces &&
                             !g->keeps_chroma && !is_one_of_many
                         ? g->plane.plane_size[0]
@@ -28452,7 +28460,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees everything that vmafgpu__gpu_furnish() has allocated, even after a failure. Returns 1 if all calls succeed. */
+/* Frees everything that vmafgpu__gpu_furnish() has allocated, even if one of the calls fails. Returns 1 if all calls
+ * succeed. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -28488,8 +28497,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the total size of struct vmafgpu__gpu, the vendor's struct and the state of edits. Unless `g` is NULL, sets
- * the pointers in *g to the latter two. */
+/* Returns the total size of three structs that are stored one after another: vmafgpu__gpu, the struct of the vendor,
+ * and the state of edits. Unless `g` is NULL, sets the pointers in *g to the second and the third. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -28507,9 +28516,9 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
  * features and kernels. The sums must be equal to those that the CPU computes.
  */
 
-/* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which this
- * noise is replaced, mixed with other noise, or amplified. If CAMBI is used, most of the picture contains bands
- * instead. The rows below the luma plane are chroma and also consist of noise. */
+/* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which the noise
+ * of the reference is replaced by other noise, mixed with it, or amplified. If CAMBI is used, most of the picture
+ * consists of bands instead. The rows after the luma plane are chroma and also consist of noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -28566,8 +28575,8 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for a different size. Returns 0 if the features do not support this size or would need different
- * kernels. */
+/* Plans the test context for a different picture size. Returns 0 if the features do not support this size or would need
+ * other kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -28588,8 +28597,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames that are `space` bytes apart. The distorted frame is the last one. Its rows are not aligned to 16
- * bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
+/* Describes test frames that are stored `space` bytes apart. The last one is the distorted frame. Its rows are not
+ * aligned to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -28614,7 +28623,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        /* If pairs before the last one need a distorted frame, they use the next reference. */
+        /* If the pairs before the last one need a distorted frame, the next reference is used for this purpose. */
         job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
@@ -28626,8 +28635,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Copies the test frames to arrays and scores these copies. Only the import kernels differ from those of the other
- * tests. Returns VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
+/* Copies the test frames to arrays and scores the copies. This test differs from the others only in the kernels that
+ * import the frames. Returns VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -28673,8 +28682,8 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
     return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
-/* Compares the results of the GPU with those of the CPU. Returns the name of a kernel whose results differ, or NULL.
- * For a standalone feature, returns the name of the first kernel of the feature. */
+/* Compares the results of the GPU with those of the CPU. If they differ, returns the name of a kernel whose results
+ * differ; for a standalone feature, this is the first kernel of the feature. Otherwise returns NULL. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
                                          const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
@@ -28778,8 +28787,8 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test of `v` on context `t`, which differs from `v` only in the settings that the test needs. The device
- * must be current. */
+/* Runs the self-test of `v` on the test context `t`, which is a copy of `v` with the settings that the test needs. The
+ * device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -28847,7 +28856,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
-        /* Allocate one set of values for the GPU and one for the CPU. */
+        /* Allocate two sets of values: one for the GPU, one for the CPU. */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
     }
     if (g && t->values) {
@@ -28870,7 +28879,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
  * >>gpu open                                     finding, testing and closing a GPU
  * ================================================================================================ */
 
-/* Whether a GPU that is being opened in the background is still needed. */
+/* Whether a GPU that is being opened in the background is still needed. If not, sets `reason`. */
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
     if (!vmafgpu__atomic_get(&v->is_unwanted))
         return 1;
@@ -28878,7 +28887,7 @@ static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size)
     return 0;
 }
 
-/* Loads the kernels, runs the self-test and allocates memory on the current device. */
+/* Loads the kernels, runs the self-test and allocates memory. The device must be current. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
@@ -28904,8 +28913,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that can never be unloaded is loaded only if there are kernels. Other libraries are loaded even without
-     * kernels, so that a missing driver is reported first. */
+    /* If the library can never be unloaded, load it only if there are kernels. Otherwise load it even without kernels,
+     * so that a missing driver is reported before missing kernels. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -28957,7 +28966,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     vmafgpu__cpu_close(v);
 }
 
-/* Opens a GPU backend. On failure, everything is freed and the note explains why the GPU cannot be used. */
+/* Opens a GPU backend. On failure, frees everything, and v->note explains why the GPU cannot be used. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
     const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
@@ -28999,7 +29008,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
     return VMAFGPU_ERROR_BACKEND;
 }
 
-/* Starts the threads that copy frames. */
+/* Starts the threads that copy frames from pageable memory, if such frames are allowed. */
 static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #ifndef VMAFGPU_NO_THREADS
     if (v->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
@@ -29019,8 +29028,9 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #include VMAFGPU_AMD_HEADER
 #endif
 
-/* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form in which the image may contain the kernels; their names show the actual form. */
+/* Loads an image into the driver and finds its kernels. `log` is the buffer to which `options` direct the messages of
+ * the compiler in the driver. `form` is the best form that the kernels in the image can have; the names of the kernels
+ * show the form that they actually have. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -29155,8 +29165,8 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices with the same major version and at least the same minor version. PTX also runs on all
- * later devices. */
+/* Machine code runs on devices that have the same major version and at least the same minor version. PTX also runs on
+ * devices with a higher major version. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -29173,7 +29183,7 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete. `make blobs` appends a comment as the last line. */
+/* Whether PTX is complete: `make blobs` has appended a comment as the last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
@@ -29190,7 +29200,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether `at`, the text after ".entry " in PTX, begins with the name of a kernel in the list. */
+/* Whether `at`, which points to the text after ".entry " in PTX, begins with the name of a kernel in the list. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -29199,7 +29209,7 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
     return 0;
 }
 
-/* Removes unused kernels from PTX, because the driver would take seconds to compile them all. */
+/* Removes unused kernels from PTX, because the driver would take seconds to compile all kernels. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -29219,7 +29229,7 @@ static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kern
     memmove(to, from, strlen(from) + 1);
 }
 
-/* Loads machine code unchanged, and PTX without the kernels that are not used. */
+/* Loads machine code as it is. Removes unused kernels from PTX before loading it. */
 static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     enum { LOG_BUFFER = 5, LOG_SIZE = 6, MATRIX_CAPABILITY = 80 };
     char log[256] = "";
@@ -29325,8 +29335,8 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Starts the runtime. Pending errors are queried first, before our calls can cause any. This query also starts the
- * runtime. */
+/* Starts the runtime. Before any other call, queries whether the caller has left a pending error; this query already
+ * starts the runtime. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -29340,7 +29350,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors that our calls have left, such as "event not ready", so that the caller does not see them. */
+/* Clears the error that one of our calls has left, such as "event not ready", so that the caller does not see it. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -29378,8 +29388,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* Queries the device properties. Version 6 of the library changed the layout of the struct that contains them.
- * `layouts` contains the offsets of the fields that are read. */
+/* Queries the device properties, which the library returns in a struct. Version 6 of the library changed the layout of
+ * this struct. `layouts` contains the offsets of the fields that are read: [0] since version 6, [1] before. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -29430,7 +29440,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* In all versions of the library, the struct of pointer attributes begins with the kind of memory and the device. */
+/* The struct of pointer attributes begins with the kind of memory and the device in all versions of the library. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -29447,7 +29457,8 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether `target` matches the device. Features after a colon are ignored, because the driver checks them. */
+/* Whether `target` names the architecture of the device. Any features after a colon are ignored, because the driver
+ * checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -29464,7 +29475,7 @@ static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
     return v;
 }
 
-/* Whether a code object is complete. This is checked here because drivers do not check the size. */
+/* Whether an image is a complete code object. The size is checked here because drivers do not check it. */
 static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }; /* 64 bits, little-endian */
     enum { HEADER = 64, AMD_GPU = 224 };
@@ -29478,8 +29489,9 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang. A bundle consists of a signature, the number of entries,
- * and the offset, size and name of each entry. A name looks like "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle, as clang writes it. A bundle consists of a signature, the number of entries,
+ * the offset, size and name of each entry, and the code objects. A name looks like "hipv4-amdgcn-amd-amdhsa--gfx1100".
+ * */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -29616,8 +29628,8 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows. If no GPU can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains
- * why. */
+/* Opens a GPU of a vendor that the config allows. If no GPU can be used, returns VMAFGPU_ERROR_BACKEND, and v->note
+ * explains why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* If config.backend is AUTO, a stream, a CUDA context or frames in GPU memory imply CUDA. */
@@ -29644,24 +29656,25 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * >>fleet                                        one clip on several backends
  * ================================================================================================
  * A fleet consists of units: several GPUs, or the CPU and a GPU that is opened in the background. A unit is a context
- * like the caller's, but with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit;
- * GPUs get runs in turn. Each unit numbers the frames that are submitted to it; the number of a frame is called its
- * place. The first pairs of a run depend on references before the run. These references are handed over: each of them
- * is submitted both to its own unit and to the unit of the later run, so no frame has to be kept. Their places come
- * just before those of the run, and their sums are discarded.
+ * like that of the caller, but has its own backend. The positions of a clip are divided into runs of consecutive
+ * positions. Each run is assigned to one unit; the GPUs take turns. Each unit numbers the frames that are submitted to
+ * it, starting from 0. The number of a frame in its unit is called its place; its number in the clip is its position.
+ * The first pairs of a run depend on references before the run. These references are handed over: each of them is
+ * submitted both to the unit of its own run and to the unit of the later run, so no frame has to be kept. In the later
+ * unit, their places come just before those of the run, and their sums are discarded.
  *
- * Runs are assigned to units ("dealt") as far ahead as handing over and lending require. Once dealt, a run never moves
- * to another unit. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the GPU gets no
- * further runs as long as another GPU works.
+ * Assigning a run to a unit is called dealing. Runs are dealt only as far ahead as handing over and lending require. A
+ * run that has been dealt never moves to another unit. If a GPU fails, the CPU scores the runs of that GPU
+ * (vmafgpu__take_over()), and the GPU gets no further runs as long as another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
 typedef struct vmafgpu__unit {
     vmafgpu *context;
-    int64_t dealt, submitted, collected; /* counted in places */
+    int64_t dealt, submitted, collected; /* numbers of places, not of positions */
 } vmafgpu__unit;
 
-/* A run of positions for one unit. */
+/* A run of positions that has been dealt to a unit. */
 typedef struct vmafgpu__deal {
     int unit;
     int handed;         /* number of references handed over to the unit, 0..2 */
@@ -29669,7 +29682,7 @@ typedef struct vmafgpu__deal {
     int64_t place;      /* place of the first position */
 } vmafgpu__deal;
 
-/* A GPU being opened by a thread. */
+/* A GPU that a thread is opening. */
 typedef struct vmafgpu__opening {
     vmafgpu *context; /* the future unit, or NULL */
     char *borrowed;   /* copies of the data that the config of `context` points to */
@@ -29801,8 +29814,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU that was opened in the background to the units or, if opening it has failed, sets the note. If `wait` is
- * set, first waits for the thread. */
+/* Adds the GPU that was opened in the background to the units. If opening it has failed, sets v->note instead. If
+ * `wait` is set, first waits for the thread; otherwise does nothing if the thread is still busy. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -29841,8 +29854,8 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts opening all devices in config.gpu.devices except the first. Called for the first unit once its GPU has been
- * found. */
+/* Starts opening all devices in config.gpu.devices except the first, each in a thread. Called while the first unit is
+ * being opened, once its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29862,8 +29875,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context for device i if a thread has opened it or tried to. Returns NULL if the caller must open the
- * device. */
+/* Returns the context for device i if a thread has opened the device or has failed to do so. Returns NULL if the caller
+ * must open the device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -29904,8 +29917,8 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the run goes to the unit of the
- * previous run. */
+/* Returns the unit for the next run. GPUs that work take turns. If no GPU works, returns the unit of the previous run.
+ * */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -29914,9 +29927,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
- * that can be in flight on the GPU. This keeps the GPU busy while the other GPUs receive frames. The CPU gets runs of a
- * single pair, because a GPU may be open in time for the next pair. */
+/* Returns the length of a run. A run for a GPU is long enough that its pairs and the references handed over to the GPU
+ * fill all batches that can be in flight there. This keeps the GPU busy while the other GPUs receive frames. The CPU
+ * gets runs of a single pair, because a GPU may have finished opening by the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29925,8 +29938,9 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until a run contains the position. The next run goes to a different unit only if none of the references to
- * be handed over has been submitted yet. Otherwise the last run is extended. */
+/* Deals runs until a run contains the position. If the next run would go to the unit of the last run, the last run is
+ * extended instead. The last run is also extended if a reference that would have to be handed over has already been
+ * submitted, or if the ring of runs is full. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -29953,7 +29967,7 @@ static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     }
 }
 
-/* Returns the run that contains a position. The position must have been dealt but not collected. */
+/* Returns the run that contains a position. The position must have been dealt and must not have been collected. */
 static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     int64_t i = f->oldest;
     while (position >= vmafgpu__deal_at(f, i)->end)
@@ -29961,8 +29975,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run to which a place of a unit belongs. This includes the places of references that were handed over for
- * the run. Returns NULL if the run has not been dealt yet or has been collected. */
+/* Returns the run to which a place in a unit belongs. The places of references that were handed over for a run belong
+ * to that run. Returns NULL if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -29978,8 +29992,8 @@ static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     return d && place < d->place;
 }
 
-/* Returns how many positions must be collected before a unit can accept a frame at a place. Handed-over references do
- * not count: their sums can be discarded at any time. */
+/* Returns how many positions of the clip must have been collected before a unit can accept a frame at a place.
+ * References that were handed over do not count, because their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -29989,13 +30003,13 @@ static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, i
     return d ? d->first + (last - d->place) + 1 : 0;
 }
 
-/* Whether the reference at this position is handed over to a run. */
+/* Whether the reference at this position is handed over to the unit of run `d`. */
 static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs that may
- * need a frame at this position. */
+/* Returns how many positions must have been collected before this one can be submitted or lent. Before that, deals all
+ * runs that may need a frame at this position. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -30016,7 +30030,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
  * >>fleet backend                                backend table of a fleet
  * ================================================================================================ */
 
-/* Copies the error message of a unit. */
+/* If `result` is an error, copies the error message of the unit to the context of the caller. Returns `result`. */
 static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
     if (result < VMAFGPU_OK)
         memcpy(v->error, t->error, sizeof v->error);

@@ -24584,7 +24584,7 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #undef VMAFGPU__LEVEL
 
 /* Returns a bit mask of the kinds of registers that the operating system saves when it switches threads. AVX requires
- * all bits of 6; AVX-512 requires all bits of 0xe6. */
+ * all bits of the mask 6; AVX-512 requires all bits of 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -24688,8 +24688,8 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
 
 /* Makes a view of a frame: of the reference if `place` is 0, of the distorted frame if `place` is 1. `cpu` is the
  * struct to which the frame belongs: one of the members, which are the structs for the distorted frames that share a
- * reference. The view refers to the memory of the caller or, if frames cannot be read in place, to a copy of the frame.
- * */
+ * reference. The view refers to the memory of the caller or, if frames cannot be read in place, to a copy of the
+ * frame. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -24717,8 +24717,8 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 
 /* ---- the backend: pieces of the chains ---- */
 
-/* Checks rows of the reference and of all distorted frames. If a sample does not fit the bit depth, stops all chains.
- * */
+/* Checks rows of the reference and of all distorted frames. If a sample does not fit the bit depth, stops all
+ * chains. */
 static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
@@ -24812,8 +24812,8 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Runs the chains on the reference in pair[0]. If `with_pair` is set, also runs those that read the distorted frames of
- * all members. */
+/* Runs the chains that read only the reference, which is pair[0]. If `with_pair` is set, also runs the chains that read
+ * the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -24853,7 +24853,8 @@ static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu,
  * not part of the clip, so it does not use the history. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* Index 1 of the arrays is meant for the distorted frame, but is used for the previous reference here. */
+    /* Index 1 of cpu->check and cpu->staging_buffer is meant for the distorted frame, but is used for the previous
+     * reference here. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -24899,7 +24900,7 @@ static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     }
 }
 
-/* Returns the reference i + 1 frames before the current one. */
+/* Returns the stored reference that is i + 1 frames before the current one. */
 static const uint8_t *vmafgpu__history(const vmafgpu__cpu *cpu, int i) {
     return cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring];
 }
@@ -25206,8 +25207,8 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* There is nothing to reset: the number of references that precede a pair is counted by the engine, not by the backend.
- * */
+/* There is nothing to reset: the number of references that precede a pair is counted by the engine, not by the
+ * backend. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -25216,7 +25217,7 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
-/* Whether the context stores a base, which is the pair that edits and maps change. */
+/* Whether the context can store a base, which is the pair to which edits and maps refer. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size;
 }
@@ -25238,7 +25239,7 @@ static int vmafgpu__is_in_place(const vmafgpu_config *c) {
     return c->bytes_per_sample == 1;
 }
 
-/* Lays out the chains and determines how many threads are useful. */
+/* Lays out the memory of the chains and determines how many threads can be put to use. */
 static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__chains *chains) {
     const int h = v->config.height, shares = h / VMAFGPU__LEAST_PIECE;
     const int threads = shares < 1 ? 1 : shares < v->config.threads ? shares : v->config.threads;
@@ -25262,7 +25263,7 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
                                                                   : v->config.max_candidates;
 }
 
-/* Allocates a low-pass band, which is the output of one scale and the input of the next. */
+/* Lays out the memory of a low-pass band of ADM, which is the output of one scale and the input of the next. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
@@ -25288,14 +25289,15 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with *head. Stores the addresses in *head. */
+/* Lays out all memory of the backend in one block, which begins with the struct vmafgpu__cpu itself. Stores the
+ * addresses in *head. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits need a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits change a copy of the frames */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -25595,7 +25597,7 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
                                 v->config.height);
 }
 
-/* Checks the chroma pointers and pitches of a frame if a feature reads chroma. */
+/* If a feature reads chroma, checks the chroma pointers and pitches of a frame. */
 static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const int interleaved = v->config.layout != VMAFGPU_LAYOUT_PLANAR;
@@ -25670,7 +25672,7 @@ typedef struct vmafgpu__lzma_odds {
      * distance, [2] older than the second latest, [3] older than the third latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* [0] if the distance is new, [1] if it is used again */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] for copies with a new distance, [1] for copies with an earlier one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -26231,8 +26233,8 @@ static int vmafgpu__is_readable(const char *path) {
 
 /* Finds a kernel file. First searches the folder of the library or program that contains this code, and two folders
  * relative to that folder, into which `make install` can copy kernels. Then does the same for the folder of the running
- * program. Last, searches VMAFGPU_KERNEL_FOLDER if it is defined. Returns 0 if none of these folders contains the file.
- * */
+ * program. Last, searches VMAFGPU_KERNEL_FOLDER if it is defined. Returns 0 if none of these folders contains the
+ * file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
@@ -26454,7 +26456,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. If not, the driver need not be started, which would take time. */
+/* Whether there is an image to try. If not, the driver, which is slow to start, need not be started. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -26517,7 +26519,7 @@ typedef struct vmafgpu__item {
 /* The results that the GPU computes for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* bits for illegal samples: 0, 1 in luma (reference, distorted); 2, 3 in chroma */
+    uint32_t illegal; /* illegal samples: bit 0 luma of the reference, bit 1 of the distorted frame; 2, 3 chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -26535,7 +26537,7 @@ typedef struct vmafgpu__slot {
     unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];   /* kinds of `pixels`, see vmafgpu__pixels_kind_of() */
     int pixels_count;
     vmafgpu__surfaces_launch surfaces;       /* YUV frames in surfaces */
-    uint64_t made[3 * VMAFGPU__MAX_IMPORTS]; /* surfaces created for the caller's arrays */
+    uint64_t made[3 * VMAFGPU__MAX_IMPORTS]; /* surfaces that we created for the caller's arrays */
     int made_count;
     int64_t first;
     int is_running;
@@ -26554,7 +26556,7 @@ struct vmafgpu__gpu {
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a driver call has failed; the note names it */
+    int is_dead;    /* a driver call has failed; v->note names it */
     int is_drained; /* set after a failure, once none of our work runs on the device */
 
     int batch, queue;
@@ -26605,7 +26607,7 @@ static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
         map[i - 1] = (float)NAN;
 }
 
-/* Stops using the GPU and stores the reason in the note. */
+/* Stops using the GPU and stores the reason in v->note. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
         vmafgpu__slot *slot = &v->gpu->slots[i];
@@ -26879,13 +26881,14 @@ static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Destroys the surfaces that were created for the caller's arrays until only `count` of them are left. */
+/* Destroys surfaces that were created for the caller's arrays, the latest first, until only `count` of them are left.
+ * */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
     while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, vmafgpu__gpu_clear() does this */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
 }
 
-/* Creates surfaces for the arrays of a frame, and changes the frame to use them. */
+/* Creates surfaces for the arrays of a frame, and makes the frame refer to these surfaces. */
 static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma,
                                              vmafgpu_frame *frame) {
     enum { INVALID_VALUE = 1, INVALID_HANDLE = 400 };
@@ -26992,8 +26995,8 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns the offset in the results of a slot at which the words of an extractor for pair number `pair` begin. Words
- * are the intermediate results of standalone features. */
+/* Returns the offset in the results of a slot at which the words of an extractor begin; `pair` is the index of the pair
+ * in the batch. Words are the intermediate results of standalone features. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -27046,7 +27049,7 @@ static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     }
 }
 
-/* Launches the kernels of all features that are assigned to one of the streams. */
+/* Launches the kernels of all features that are assigned to the stream with index `stream`. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
@@ -27133,7 +27136,8 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) 
     return NULL;
 }
 
-/* Appends a part to a layout and returns the offset of the part. */
+/* Appends a part to a memory layout and returns the offset of the part. The next part will start at a multiple of
+ * 256. */
 static size_t vmafgpu__append(size_t *size, size_t part) {
     const size_t at = *size;
     *size = (size_t)vmafgpu__round_up(at + part, 256);
@@ -27297,8 +27301,8 @@ static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__sl
     return target;
 }
 
-/* Makes the first stream of the slot wait for the stream of the caller, which fills the frames that the kernels read.
- * */
+/* Makes the first stream of the slot wait for the stream of the caller, which fills the frames that the kernels
+ * read. */
 static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     if (!v->config.gpu.stream)
@@ -27382,7 +27386,7 @@ static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
 
-/* Reads the results of pair i of a finished slot. */
+/* Reads the results of pair i of a slot whose batch has finished. */
 static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome,
                                   vmafgpu__value *words) {
     const unsigned char *illegal = slot->results + sizeof(vmafgpu__sums) * (size_t)g->batch;
@@ -27449,8 +27453,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* After the GPU has failed, computes the next pair to be collected on the CPU. Returns an error if this pair depends on
- * a frame in device memory. */
+/* After the GPU has failed, uses the CPU to compute the sums of the pair that is to be collected next. Returns an error
+ * if this pair depends on a frame in device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);
@@ -27505,7 +27509,7 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* the pair of this frame is scored; VIF, if used, reads the frame */
+    int is_scored;              /* the frame is part of a scored pair; if VIF is used, it reads the frame */
     int has_chroma;             /* the chroma planes are needed */
     uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
     int is_on_peer;             /* the frame is in the memory of another GPU */
@@ -27537,7 +27541,7 @@ static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame 
 
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
-/* Checks that config.gpu.frame_memory allows the kinds of memory in which the frames are. */
+/* Checks that each frame is in a kind of memory that config.gpu.frame_memory allows. */
 static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__upload *a, int count) {
     const vmafgpu_memory promised = v->config.gpu.frame_memory;
     for (; count; a++, count--) {
@@ -27562,7 +27566,7 @@ typedef struct vmafgpu__stage_task {
     vmafgpu__upload *uploads;
     int count, pieces; /* number of frames; number of pieces per frame */
     int next;          /* atomic: next piece; threads claim pieces one at a time */
-    int only_checks;   /* 1 if lent frames are only checked; a second task converts them in place */
+    int only_checks;   /* 1 in the first of two passes, which only checks lent frames; the second converts them */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -27674,9 +27678,9 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies frames to our planes, or converts them in place if they are in lent buffers, using all threads. Reports
- * illegal samples. All lent frames are checked before any of them is converted, so that no frame is changed if another
- * is refused. */
+/* Copies frames to our planes, using all threads. Frames in lent buffers are already in our planes; they are converted
+ * to packed form there. Reports illegal samples. All lent frames are checked before any of them is converted, so that
+ * no frame is changed if another is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -28054,8 +28058,9 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether the copies that vmafgpu__gpu_keep() makes include chroma. They do if later pairs depend on complete pairs,
- * because the CPU checks chroma again if the GPU fails. */
+/* Whether the copies that vmafgpu__gpu_keep() makes include chroma. They do if later pairs depend on the chroma of
+ * earlier references. They also do if later pairs depend on complete pairs, because the CPU checks the chroma of such
+ * pairs again if the GPU fails. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
@@ -28182,8 +28187,8 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none");
 }
 
-/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept the PTX.
- * */
+/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept the
+ * PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -28212,7 +28217,7 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
     }
 }
 
-/* Loads an image or, if it is a container, its best blob. */
+/* Loads the kernels of an image. If the image is a container, loads its best blob. */
 static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
                                size_t size) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
@@ -28332,7 +28337,7 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
     return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0) || vmafgpu__keeps_pairs(v);
 }
 
-/* Determines the sizes that depend on the frames and the device, before memory is allocated. */
+/* Before memory is allocated, determines all sizes that depend on the frames and on the device. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide the gaps between launches. If frames
      * are in device memory, nothing has to be transferred, and larger batches are faster: part of the GPU is idle at
@@ -28347,12 +28352,12 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs, each GPU gets runs of consecutive pairs (see >>fleet). A run has as many pairs as can be in
-     * flight on the GPU. The references just before a run are submitted to the GPU of the run as well, so longer runs
-     * save work. Larger batches make runs longer. More batches in flight would also do so, but would need more streams
-     * than there are hardware queues. */
+    /* With several GPUs, each GPU gets runs of consecutive pairs (see >>fleet). A run has about as many pairs as can be
+     * in flight on the GPU. The references just before a run are submitted to the GPU of the run as well, so longer
+     * runs save work. Larger batches make runs longer. More batches in flight would also do so, but would need more
+     * streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    /* Limit on the device memory that the default batch and queue use. */
+    /* Maximum device memory that may be used with the default batch and queue length. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
@@ -28584,11 +28589,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window of CAMBI determines which kernels are used, so use the window for the real size. */
+    /* The window of CAMBI determines which kernels are used, so use the window for the real picture size. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
-    /* If there are fewer blocks than samples per block, the covariance matrix is singular. */
+    /* If the picture has fewer blocks than there are samples in a block, the covariance matrix is singular. */
     for (int i = 0; i < t->plan.speed_variants; i++)
         if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
             VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
@@ -29002,7 +29007,7 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         v->config.gpu.copy_threads = v->config.threads;
         return VMAFGPU_OK;
     }
-    if (!g->is_dead) /* otherwise the note is already set */
+    if (!g->is_dead) /* otherwise v->note is already set */
         vmafgpu__message(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
@@ -29490,8 +29495,8 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
 }
 
 /* Whether the image is a complete bundle, as clang writes it. A bundle consists of a signature, the number of entries,
- * the offset, size and name of each entry, and the code objects. A name looks like "hipv4-amdgcn-amd-amdhsa--gfx1100".
- * */
+ * the offset, size and name of each entry, and the code objects. A name looks like
+ * "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -29660,8 +29665,9 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * positions. Each run is assigned to one unit; the GPUs take turns. Each unit numbers the frames that are submitted to
  * it, starting from 0. The number of a frame in its unit is called its place; its number in the clip is its position.
  * The first pairs of a run depend on references before the run. These references are handed over: each of them is
- * submitted both to the unit of its own run and to the unit of the later run, so no frame has to be kept. In the later
- * unit, their places come just before those of the run, and their sums are discarded.
+ * submitted both to the unit of its own run and to the unit of the later run, so no frame has to be kept. In the unit
+ * of the later run, the references that were handed over have the places just before those of the run, and their sums
+ * are discarded.
  *
  * Assigning a run to a unit is called dealing. Runs are dealt only as far ahead as handing over and lending require. A
  * run that has been dealt never moves to another unit. If a GPU fails, the CPU scores the runs of that GPU
@@ -29698,7 +29704,7 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* index of the deal to collect from next; index after the last deal */
+    int64_t oldest, newest;                  /* index of the run to collect from next; number of runs dealt so far */
     int64_t submitted, collected;            /* positions */
     char name[256];                          /* names of all devices */
     vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* indexed like config.gpu.devices; background opening uses [0] */
@@ -29917,8 +29923,8 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run. GPUs that work take turns. If no GPU works, returns the unit of the previous run.
- * */
+/* Returns the unit for the next run. GPUs that work take turns. If no GPU works, returns the unit of the previous
+ * run. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -30054,7 +30060,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Sets bits in vmafgpu__job.peer for frames that are in the memory of a GPU other than that of the unit. */
+/* Sets the bits in vmafgpu__job.peer of those frames that are in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };

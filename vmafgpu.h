@@ -24677,7 +24677,7 @@ static void vmafgpu__staging_copy_task(void *arg, int index) {
                                   staging_buffer->to + (size_t)y * staging_buffer->v->cpu->row_bytes);
 }
 
-/* Returns a view (address and pitch) of a plane in the memory of the backend. */
+/* Returns a view of a plane in the memory of the backend. A view consists of an address and a pitch. */
 static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *data) {
     vmafgpu__view view;
     memset(&view, 0, sizeof view);
@@ -25136,9 +25136,9 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of each context, for all contexts at once, and marks the contexts as prepared. The
- * pairs have the same reference. If this fails for a context, the context stays unprepared; vmafgpu_push() then
- * computes the sums itself and reports any error. */
+/* Computes the sums of the next pair of all contexts at once, and marks each context as prepared. The pairs have the
+ * same reference. A context for which this fails stays unprepared; vmafgpu_push() then computes the sums itself and
+ * reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -25185,7 +25185,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up the sums that the threads have computed for one member. */
+/* Adds up the sums that the threads have computed for one member, that is, for one distorted frame. */
 static void vmafgpu__add_workers(const vmafgpu *v, const vmafgpu__cpu *cpu, vmafgpu__sums *sums) {
     *sums = cpu->workers[0].sums;
     for (int index = 1; index < cpu->chains.threads; index++)
@@ -25297,7 +25297,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits change a copy of the frames */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits need a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -25672,7 +25672,7 @@ typedef struct vmafgpu__lzma_odds {
      * distance, [2] older than the second latest, [3] older than the third latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* [0] for copies with a new distance, [1] for copies with an earlier one */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] for copies with a new distance, [1] with an earlier one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -26881,8 +26881,8 @@ static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Destroys surfaces that were created for the caller's arrays, the latest first, until only `count` of them are left.
- * */
+/* Destroys surfaces that were created for arrays of the caller, starting with the latest, until only `count` surfaces
+ * are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
     while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, vmafgpu__gpu_clear() does this */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
@@ -28242,7 +28242,7 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
 }
 
-/* Loads the first image that the driver accepts. */
+/* Tries the images in order and loads the first one that the driver accepts. */
 static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     vmafgpu__explain_no_image(v, vendor, reason, size);
     for (int i = 0;; i++) {
@@ -28465,8 +28465,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees everything that vmafgpu__gpu_furnish() has allocated, even if one of the calls fails. Returns 1 if all calls
- * succeed. */
+/* Frees everything that vmafgpu__gpu_furnish() has allocated. Continues even if a call of the driver fails. Returns 1
+ * if no call fails. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -28732,7 +28732,7 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
         g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
 }
 
-/* Scores the test frames on both backends and compares the results. If pitch is 0, the frames are RGB. */
+/* Scores the test frames on the GPU and on the CPU, and compares the results. If pitch is 0, the frames are RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch,
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -29516,8 +29516,8 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle with the code object for the device. If the bundle contains no such object, returns 0 and sets
- * `reason`. */
+/* Replaces a bundle with the code object for the device. If the bundle contains no code object for the device, returns
+ * 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -29992,7 +29992,7 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether a place in a unit holds a reference that was handed over. */
+/* Whether the frame at a place in a unit is a reference that was handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;

@@ -7607,7 +7607,7 @@ struct vmafgpu__cpu {
  * RGB frames are converted when they are passed to the backend; all later code uses planes in the format of the config.
  * The CPU backend converts them into its own buffers. A GPU converts them into the planes that would otherwise receive
  * copies of YUV frames.
- * Parts: shared with kernels, on the CPU, vectors, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -8265,7 +8265,7 @@ static const vmafgpu__pixels_functions vmafgpu__pixels_level = { vmafgpu__pixels
  * Follows integer_vif.c of libvmaf: four scales with separable filters of 17, 9, 5 and 3 taps. The taps of each
  * filter add up to 65536. This chapter and the chapter on motion share vmafgpu__kernel_form and vmafgpu__put_matrix(),
  * which >>gpu features defines.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -10302,7 +10302,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows integer_motion.c of libvmaf. This chapter and the chapter on vif share vmafgpu__kernel_form and
  * vmafgpu__put_matrix(), which >>gpu features defines.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -10947,7 +10947,7 @@ VMAFGPU__COLD_END
  * >>adm                                          lost and added detail, integers
  * ================================================================================================
  * Follows integer_adm.c of libvmaf.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -12382,7 +12382,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_den0(vmafgpu__v sum, vmafgpu__v magnitud
     return vmafgpu__adm_cubes0(sum, vmafgpu__v_unpack_high16(magnitude, zero));
 }
 
-/* Partial sums of scale 0 in 32-bit lanes: [0] sums x (x^2 >> 15), [1] sums x (x^2 & 32767). */
+/* Partial sums of scale 0 in 32-bit lanes: [0] is the sum of x * (x^2 >> 15), [1] the sum of x * (x^2 & 32767). */
 typedef struct vmafgpu__adm_den_parts {
     vmafgpu__v of[VMAFGPU__BANDS][2];
 } vmafgpu__adm_den_parts;
@@ -12631,8 +12631,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_reciprocal(vmafgpu__v q) {
     vmafgpu__v_even_odd32(vmafgpu__v_srli64(even, n), vmafgpu__v_slli64(odd, 32 - (n)))
 
 /* Returns the magnitude of the restored part if o and t have equal signs, given u = |o| and v = |t|. u and v are
- * shifted left until bit 30 of u is set. Then the divisor is the rounded upper half of u, and the quotient is shifted
- * right by the same number of bits in all lanes. */
+ * shifted left until bit 30 of u is set. Then the divisor is the rounded upper half of u, and the right shift of the
+ * quotient is a constant, which is the same in all lanes. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_restored(vmafgpu__v o, vmafgpu__v u, vmafgpu__v v) {
     const vmafgpu__v one = vmafgpu__v_set32(1), half = vmafgpu__v_set64(16384);
     const vmafgpu__v left = vmafgpu__v_sub32(vmafgpu__v_leading_zeros32(u), one);
@@ -12658,8 +12658,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__adm_is_beyond_angle(const vmafgpu__v *o, con
         f[i] = vmafgpu__v_to_f32(o[i]);
         f[2 + i] = vmafgpu__v_to_f32(t[i]);
     }
-    /* Adds +0, since two products of -0 would otherwise give a dot product of -0, whose sign would make the angle count
-     * as too large. */
+    /* Add +0: if both products are -0, the dot product would otherwise also be -0, and its sign would make the angle
+     * appear too large. */
     const vmafgpu__v dot = vmafgpu__v_add_f32(vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[2]), vmafgpu__v_zero()),
                                               vmafgpu__v_mul_f32(f[1], f[3]));
     vmafgpu__adm_angle(dot, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(f[0], f[0]), vmafgpu__v_mul_f32(f[1], f[1])),
@@ -13278,7 +13278,7 @@ VMAFGPU__COLD_END
  * it. The c-values and their sums are computed in integer arithmetic, apart from one float multiplication for each
  * candidate c-value. A picture is processed in stages (import and marking, one filter per scale, counting). In each
  * stage, every thread processes one band of rows.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -13396,7 +13396,7 @@ typedef struct vmafgpu__cambi_launch {
     vmafgpu__batch batch;
     unsigned char *scratch; /* scratch memory of the first pair; that of the other pairs follows */
     uint64_t scratch_size;  /* bytes of scratch memory per pair */
-    uint64_t found;         /* offset of the numbers of c-values above 0 in the scratch memory: [scale], 64 bits */
+    uint64_t found;         /* offset in the scratch memory of the counts of nonzero c-values: [scale], 64 bits */
     uint64_t histograms;    /* offset of the histograms in the scratch memory: [scale][pass][bin], 32 bits */
     uint32_t cleared;       /* number of bytes to clear, starting at `found`; a multiple of 16 */
     uint32_t prepare_columns, prepare_blocks;
@@ -13408,7 +13408,7 @@ typedef struct vmafgpu__cambi_launch {
     int32_t up, half, down;                    /* conversion to 10 bits: left shift, rounding term, right shift */
     int32_t softened, halved, mask_threshold;
     int32_t base;             /* sample value of code 0 */
-    int32_t low, centres;     /* codes that can have c-values above 0: first code, number of codes */
+    int32_t low, centres;     /* codes that can have nonzero c-values: first code, number of codes */
     int32_t contrasts, reach; /* number of contrasts; reach of the window */
     int32_t range;            /* number of codes per pass */
     int32_t cell;             /* size of a histogram in bytes: four times an odd number */
@@ -15289,7 +15289,7 @@ VMAFGPU__COLD_END
  * difference between the weighted entropies of the reference and those of the distorted frame. The result depends on
  * the rounding of every operation, so the order of operations, even within sums, is part of the definition. Some loops
  * are interchanged, but each element still undergoes the same operations in the same order.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_SHARED
 
@@ -15474,7 +15474,8 @@ VMAFGPU__FN int32_t vmafgpu__speed_aside(const vmafgpu__speed_low_launch *launch
 }
 
 /* Whether a plane is not prescaled, its low-pass filter has the default reach, and its rows can be read eight samples
- * at a time. Reads of interleaved samples begin with a whole pair, so they do not extend beyond the samples. */
+ * at a time. Reads of interleaved samples start at the first sample of a pair, so that they do not extend beyond the
+ * end of the row. */
 VMAFGPU__FN int vmafgpu__speed_is_wide(const vmafgpu__speed_low_launch *launch, int32_t plane, const void *data,
                                        int64_t pitch) {
     const uint64_t start = (uint64_t)(uintptr_t)data - (uint64_t)vmafgpu__speed_aside(launch, plane);
@@ -15818,8 +15819,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. If any row of the frame that is read contains an illegal sample, stores
- * the number of the first such row in strip->bad_row. */
+/* Returns row y of a plane after the prescale. If any of the frame's rows read for this contains an illegal sample,
+ * stores the number of the first such row in strip->bad_row. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -15912,13 +15913,13 @@ static void vmafgpu__speed_subtract_mean(const vmafgpu__speed *speed, vmafgpu__s
         }
 }
 
-/* ---- covariance of the places in a block, over all positions of the block ----
+/* ---- covariances between the elements of a block, taken over all block positions ----
  *
- * For two places in a block at a distance of (dx, dy), samples at that distance are multiplied, and the products in a
- * window are summed. There are 41 distances. For each distance, the products are computed once, and windows share the
- * column sums of these products. Products are exact, and sums are in double precision. The order of additions is the
- * same in all backends. Down each column, the rows that all windows share are added first, then the rows above them,
- * then the rows below them. The column sums of a window are then added in the same manner.
+ * For two elements of a block that are offset by (dx, dy), samples with that offset are multiplied, and the products in
+ * a window are summed. There are 41 different offsets. For each offset, the products are computed once, and windows
+ * share the column sums of these products. Products are exact, and sums are in double precision. The order of additions
+ * is the same in all backends. Down each column, the rows that all windows share are added first, then the rows above
+ * them, then the rows below them. The column sums of a window are then added in the same manner.
  */
 static void vmafgpu__speed_totals_scalar(const float *plane, ptrdiff_t pitch, int w, int h, float *total) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, SIDE = VMAFGPU__SPEED_SIDE };
@@ -17001,7 +17002,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows speed.c of libvmaf. Scores two planes in the same way as speed_chroma: the differences between the luma of
  * the current and the previous frame, in the reference and in the distorted clip.
- * Parts: on the CPU, on a GPU, tables.
+ * Subsections: "on the CPU", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -17291,7 +17292,7 @@ VMAFGPU__COLD_END
  * its terms in the order of the taps. A picture is summed along each row from left to right; then the row sums are
  * added from top to bottom. The result depends on this order. Parallel code therefore filters neighbouring pixels
  * together, or sums several rows at a time, and keeps the order of additions within each sum.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -17589,7 +17590,8 @@ VMAFGPU__INLINE void vmafgpu__float_down(const float *const *rows, const float *
         VMAFGPU__UNROLL
     for (int i = 0; i < SIDE; i++)
         sum[r][i] = vmafgpu__v_zero();
-    /* First add the rows above those that all sums share, then the shared rows, then the rows below them. */
+    /* Some rows are shared by all sums. First add the rows above the shared ones, then the shared rows, then those
+     * below. */
     VMAFGPU__FLOAT_VALUES(0)
     VMAFGPU__FLOAT_ADD(0, 0);
     VMAFGPU__FLOAT_VALUES(1)
@@ -17708,7 +17710,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Follows integer_psnr.c of libvmaf: sums squared differences in integer arithmetic, then computes PSNR in double
  * precision.
- * Parts: on the CPU, vectors, on a GPU, tables.
+ * Subsections: "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -18009,7 +18011,7 @@ VMAFGPU__COLD_END
  * of a power of two, u. Their squares are rounded to float. A sum of squares is exact in any order as long as it is
  * below 2^53 u^2. Only the squares of 16-bit samples can add up to more; they are then added in the same order as in
  * libvmaf.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -18414,7 +18416,7 @@ VMAFGPU__COLD_END
  * at most half a unit in the last place per addition. If all doubles within that bound yield the same float, that float
  * is also libvmaf's result. Otherwise the sum is uncertain: the picture is measured again, and its terms are added in
  * the same order as in libvmaf. Uncertain sums are rare.
- * Parts: shared with kernels, on the CPU, lanes, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -19827,7 +19829,7 @@ VMAFGPU__COLD_END
  * contrast sensitivity at the frequency of the coefficient, then squared. All arithmetic after the transform is in
  * float. The terms of a plane, 64 per block, are added one after another, from left to right and from top to bottom. A
  * different order would change the third digit of the sum.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -20513,7 +20515,7 @@ VMAFGPU__COLD_END
  * Based on libvmaf's float_adm.c, adm.c and adm_tools.c. Sums over a picture are floats: each row is summed from left
  * to right, then the row sums are added from top to bottom. So each thread sums whole rows, and the row sums are added
  * at the end.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -21662,7 +21664,7 @@ VMAFGPU__COLD_END
  * multiple of 32 samples, and the next row follows. In some cases, libvmaf reads outside a plane, so its scores vary
  * from run to run. Here, these samples have defined values: with 4:2:0 and an odd height, the last luma row uses the
  * last chroma row again; any other sample below a plane is 0.
- * Parts: shared with kernels, on the CPU, lanes, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "lanes", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -21898,8 +21900,8 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_weight(float h, float *uncertainty) {
     return vmafgpu__ciede_finalise(t, uncertainty);
 }
 
-/* ciede_hue_of() returns the weighted hue difference, and ciede_from_blue() the squared distance of the mean hue from
- * blue (275 degrees), in units of 25 degrees. */
+/* ciede_hue_of() returns the weighted hue difference. ciede_from_blue() returns ((h - 275) / 25)^2, with the mean hue h
+ * converted from radians to degrees; 275 degrees is blue. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_hue_of(float hue, float k, float weight) {
     const float sh = (float)(1.0 + (0.015 * (double)k) * (double)weight);
     return VMAFGPU__QUOTIENT(hue, 4.f * sh);
@@ -21937,7 +21939,7 @@ VMAFGPU__STEP_FN float vmafgpu__ciede_bell(double part, float power, float *unce
 }
 
 /* Returns x^7 (1 + 2^-31), rounded to float, and stores x^7 (1 - 2^-31), rounded to float, in *low. If both floats are
- * equal, they are x^7 correctly rounded. */
+ * equal, they are the correctly rounded x^7. */
 VMAFGPU__STEP_FN float vmafgpu__ciede_power7(float x, float *low) {
     const double y = (double)x, y2 = y * y, y7 = y2 * y2 * (y2 * y);
     *low = (float)(y7 * (1 - 1. / 2147483648));
@@ -22405,7 +22407,7 @@ static VMAFGPU__NOINLINE void vmafgpu__ciede_bells(const float *VMAFGPU__RESTRIC
 }
 
 /* Computes powf(x, 7). powf() rounds correctly unless the relative distance between x^7 and the midpoint of two floats
- * is less than 2^-31, since all powers that it rounds incorrectly are within 0.003 units in the last place of a
+ * is less than 2^-31: every power that it rounds incorrectly is less than 0.003 units in the last place from a
  * midpoint. */
 static VMAFGPU__NOINLINE void vmafgpu__ciede_powers7(const float *VMAFGPU__RESTRICT x, float *VMAFGPU__RESTRICT out) {
     enum { N = VMAFGPU__CIEDE_LANES };
@@ -22737,7 +22739,7 @@ VMAFGPU__COLD_END
  * Based on libvmaf's ansnr.c. The reference is smoothed with a 3x3 filter, and the distorted picture with a 5x5 filter.
  * The products of each row of taps are summed separately. The sums for the reference are exact, so their order does not
  * matter.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -23101,7 +23103,7 @@ VMAFGPU__COLD_END
  * Based on libvmaf's float_motion.c. Sums the absolute differences between the blurred current and the blurred previous
  * reference frame, in float. The samples of the previous reference are stored and blurred again: they need less memory
  * than blurred floats, and blurring is fast.
- * Parts: shared with kernels, on the CPU, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -23738,7 +23740,7 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * Based on libvmaf's float_vif.c and vif_tools.c. Unlike in integer VIF, pictures are smoothed with the filter of the
  * next scale before they are halved. Scale 0 is read from the frames row by row, and prescaled if requested.
- * Parts: shared with kernels, on the CPU, vectors, on a GPU, tables.
+ * Subsections: "shared with kernels", "on the CPU", "vectors", "on a GPU", "tables".
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
@@ -24621,15 +24623,16 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>cpu                                          choice of the instruction set
  * ================================================================================================
- * The plain C functions of the feature sections form the lowest instruction set level. The vector functions of the
- * other levels produce bit-identical results. Each function processes a strip of rows of one picture and takes its
- * arguments from a job or a task. The chains call the functions.
+ * The feature chapters are compiled once for each instruction set. An instruction set is called a level. The lowest
+ * level consists of plain C functions; the other levels use vectors. All levels produce bit-identical results. Most
+ * functions process a strip of rows of one picture. They are called by the chains (see >>chains), each of which
+ * processes one feature at one scale in pieces.
  */
 
-/* ---- levels: the same functions in several instruction sets ---- */
+/* ---- levels: the same functions, compiled for several instruction sets ---- */
 
-/* Table of masks. A load that begins n elements before the middle returns n lanes with all bits set, followed by zero
- * lanes. Vectors have up to 32 lanes. */
+/* Table of masks for vectors of up to 32 16-bit lanes. If a vector is loaded from n elements before the middle of the
+ * table, its first n lanes have all bits set, and the remaining lanes are 0. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -24644,8 +24647,8 @@ VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VM
 #include VMAFGPU_SELF
 #undef VMAFGPU__LEVEL
 
-/* Returns a bit mask that shows which kinds of registers the operating system saves. AVX requires all bits of 6;
- * AVX-512 requires all bits of 0xe6. */
+/* Returns a bit mask of the kinds of registers that the operating system saves when it switches threads. AVX requires
+ * all bits of the mask 6; AVX-512 requires all bits of 0xe6. */
 static uint32_t vmafgpu__saved_registers(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -24717,7 +24720,8 @@ static const vmafgpu__maths *vmafgpu__choose_maths(unsigned mask) {
 
 /* ---- the backend ---- */
 
-/* Reports the first illegal luma sample of a frame; returns VMAFGPU_OK if there is none. */
+/* Reports the first illegal luma sample of a frame, that is, the first sample that exceeds the bit depth. Returns
+ * VMAFGPU_OK if there is none. */
 static vmafgpu_result vmafgpu__check_samples(vmafgpu *v, const vmafgpu_frame *frame, const char *name) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     for (int y = 0; y < v->config.height; y++) {
@@ -24747,7 +24751,7 @@ static void vmafgpu__staging_copy_task(void *arg, int index) {
                                   staging_buffer->to + (size_t)y * staging_buffer->v->cpu->row_bytes);
 }
 
-/* Returns a view of a plane that belongs to the backend. */
+/* Returns a view of a plane in the memory of the backend. A view consists of an address and a pitch. */
 static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *data) {
     vmafgpu__view view;
     memset(&view, 0, sizeof view);
@@ -24756,8 +24760,10 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
     return view;
 }
 
-/* Makes a view of one frame of a member (`place` is 0 for the reference, 1 for the distorted frame). The view refers to
- * the caller's memory or to a copy of the frame. */
+/* Makes a view of a frame: of the reference if `place` is 0, of the distorted frame if `place` is 1. `cpu` is the
+ * struct to which the frame belongs: one of the members, which are the structs for the distorted frames that share a
+ * reference. The view refers to the memory of the caller or, if frames cannot be read in place, to a copy of the
+ * frame. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
     const vmafgpu_config *c = &v->config;
@@ -24785,7 +24791,8 @@ static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const v
 
 /* ---- the backend: pieces of the chains ---- */
 
-/* Checks rows of all frames and stops all chains if a sample does not fit the bit depth. */
+/* Checks rows of the reference and of all distorted frames. If a sample does not fit the bit depth, stops all
+ * chains. */
 static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int scale, int first, int end) {
     vmafgpu__cpu *cpu = v->cpu;
     uint32_t all = 0;
@@ -24799,7 +24806,7 @@ static void vmafgpu__check_piece(const vmafgpu *v, int thread, int space, int sc
         vmafgpu__atomic_set(&cpu->chains.is_stopped, 1);
 }
 
-/* Stores rows of the reference for the motion of the next frame. */
+/* Copies rows of the reference to the history. The motion of the next frames is computed from these copies. */
 static void vmafgpu__keep_rows(const vmafgpu *v, int first, int end) {
     const vmafgpu__cpu *cpu = v->cpu;
     for (int y = first; y < end; y++)
@@ -24812,11 +24819,11 @@ static void vmafgpu__keep_piece(const vmafgpu *v, int thread, int space, int sca
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* The chains and their inputs. Pieces are counted in pairs of rows or, if `of_bands` is set, in rows of the ADM bands.
- * Row y of a scale depends on rows 2y and 2y + 1 of the previous scale and on rows around them: the VIF filters reach
- * 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two rows larger than necessary. A row
- * of the reference is stored only after motion has read the row that it replaces and the whole frame has been
- * checked. */
+/* The chains and their inputs. Sizes are in units: pairs of rows or, if `of_bands` is set, single rows of the ADM
+ * bands. To compute row y of a scale, a feature reads rows 2y and 2y + 1 of the previous scale and some rows around
+ * these two: the VIF filters reach 8, 4, 2 and 1 rows up and down at scales 0 to 3. Some input ranges are one or two
+ * rows larger than necessary. The chain VMAFGPU__KEEP copies the reference to the history. It overwrites a row there
+ * only after motion has read that row, and only after all frames have been checked completely. */
 static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
     { VMAFGPU__SET(run, vmafgpu__check_piece), VMAFGPU__SET(feature, NULL), VMAFGPU__SET(scale, 0),
       VMAFGPU__SET(of_bands, 0), VMAFGPU__SET(least, VMAFGPU__LEAST_PIECE), VMAFGPU__SET(has_space, 0),
@@ -24857,9 +24864,10 @@ static const vmafgpu__chain_kind vmafgpu__chain_kinds[VMAFGPU__CHAINS] = {
       VMAFGPU__SET(slack, 0), VMAFGPU__SET(input, { { VMAFGPU__CHECK, 1, 2, 2 }, { 0, 0, 0, 0 } }) },
 };
 
-/* The preferred order of the chains: [0] for a single thread, [1] for several threads. A single thread processes a
- * strip completely before it begins the next one, for cache locality. Several threads begin with ADM, because ADM has
- * scratch memory for only a few pieces at a time, and end with motion. */
+/* The order in which threads search the chains for a piece to process: [0] for a single thread, [1] for several
+ * threads. A single thread passes a strip of the picture through all chains before it begins the next strip, so that
+ * the data stay in the cache. Several threads begin with ADM, because there is scratch memory for only a few ADM pieces
+ * at a time. They end with motion. */
 static const unsigned char vmafgpu__chain_orders[2][VMAFGPU__CHAINS] = {
     { VMAFGPU__CHECK, VMAFGPU__KEEP, VMAFGPU__VIF_CHAIN, VMAFGPU__ADM_CHAIN, VMAFGPU__MOTION_CHAIN,
       VMAFGPU__VIF_CHAIN + 1, VMAFGPU__VIF_CHAIN + 2, VMAFGPU__VIF_CHAIN + 3, VMAFGPU__ADM_CHAIN + 1,
@@ -24878,7 +24886,8 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Processes the reference in pair[0] and, if `with_pair` is set, the distorted frames of all members. */
+/* Runs the chains that read only the reference, which is pair[0]. If `with_pair` is set, also runs the chains that read
+ * the distorted frames of all members. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
@@ -24907,16 +24916,19 @@ static void vmafgpu__keep_task(void *arg, int index) {
     vmafgpu__keep_rows(v, first, end);
 }
 
-/* Reports the first illegal sample of a member's frame. Returns VMAFGPU_OK if the frame was not checked or is legal. */
+/* If the chains have found an illegal sample, searches one frame of a member for it and reports it. Returns VMAFGPU_OK
+ * if this frame has no illegal sample or did not need to be checked. */
 static vmafgpu_result vmafgpu__frame_result(vmafgpu *v, const vmafgpu__cpu *cpu, int place, const vmafgpu_frame *frame,
                                             const char *name) {
     return v->cpu->chains.is_stopped && cpu->check[place].data ? vmafgpu__check_samples(v, frame, name) : VMAFGPU_OK;
 }
 
-/* Computes the motion of a detached pair, which is not part of the clip, against its previous reference. */
+/* Computes the motion of a detached pair relative to the reference that precedes it (job->previous). A detached pair is
+ * not part of the clip, so it does not use the history. */
 static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
-    /* The previous reference temporarily uses the entries for the distorted frame. */
+    /* Index 1 of cpu->check and cpu->staging_buffer is meant for the distorted frame, but is used for the previous
+     * reference here. */
     vmafgpu_result result = vmafgpu__view_frame(v, cpu, job->reference, job->packed[0], "reference", 0, &cpu->pair[0]);
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
@@ -24938,7 +24950,8 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
         memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
 }
 
-/* Prepares for a reference with `count` distorted frames. All distorted frames except the first use candidate slots. */
+/* Prepares for a reference with `count` distorted frames. Each distorted frame gets a member: the first one uses v->cpu
+ * itself, the others use candidate slots. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
     v->has_base = 0;
@@ -24950,7 +24963,8 @@ static void vmafgpu__begin(vmafgpu *v, int count) {
     }
 }
 
-/* Copies the results that depend only on the reference from the first member to the other members. */
+/* Copies the results that depend only on the reference from the member of the first distorted frame to the members of
+ * the other distorted frames. */
 static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     for (int i = 1; i < cpu->member_count; i++) {
         cpu->members[i]->pair[0] = cpu->pair[0];
@@ -24960,7 +24974,7 @@ static void vmafgpu__share_reference(const vmafgpu__cpu *cpu) {
     }
 }
 
-/* Returns the reference i + 1 frames before the current one. */
+/* Returns the stored reference that is i + 1 frames before the current one. */
 static const uint8_t *vmafgpu__history(const vmafgpu__cpu *cpu, int i) {
     return cpu->history[(cpu->current + cpu->ring * 2 - 1 - i) % cpu->ring];
 }
@@ -24992,7 +25006,8 @@ static vmafgpu_result vmafgpu__legal_chroma(vmafgpu *v, const vmafgpu_frame *fra
     return VMAFGPU_OK;
 }
 
-/* Computes the standalone features of a pair. `cpu` is the member whose `pair` refers to the luma planes. */
+/* Computes the standalone features of a pair, whose results are not part of vmafgpu__sums. `cpu` is the member of the
+ * distorted frame; cpu->pair contains views of the luma planes. */
 static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__value *out = v->measured + (cpu == v->cpu ? 0 : cpu - v->cpu->candidate_slots + 1) * v->value_count;
@@ -25025,8 +25040,8 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     return result;
 }
 
-/* Computes the features that have a `score` function, then the standalone features. `cpu` is the member whose `pair`
- * refers to the luma planes. */
+/* Computes the features that have a `score` function, which processes a whole pair at once. Then computes the
+ * standalone features. `cpu` is the member of the distorted frame; cpu->pair contains views of the luma planes. */
 static vmafgpu_result vmafgpu__score_whole(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu__job *job,
                                            const vmafgpu_frame *distorted) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -25053,7 +25068,8 @@ static void vmafgpu__conversion_part(void *arg, int index) {
 }
 #endif
 
-/* Sets *own to a copy of *frame or, for an RGB frame, to the planes that result from its conversion. */
+/* Copies *frame to *own. If the frame is RGB, converts it to planes in the conversion buffer with index `buffer` and
+ * makes *own refer to these planes instead. */
 static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafgpu_frame *frame, int with_chroma,
                                              vmafgpu_frame *own) {
     *own = *frame;
@@ -25074,7 +25090,8 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 #endif
 }
 
-/* Converts all frames of a job. *own becomes a copy of the job that refers to the converted frames in `frames`. */
+/* Converts the RGB frames of a job. Stores all its frames in `frames`, either converted or unchanged. *own becomes a
+ * copy of the job that refers to `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
     const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
@@ -25096,7 +25113,8 @@ static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job
     return result;
 }
 
-/* If a pair has several distorted frames, sets the name that error messages use for the i-th one. */
+/* If the reference has several distorted frames (candidates), sets the name that error messages use for the i-th of
+ * them. */
 static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
     if (count > 1)
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
@@ -25147,12 +25165,14 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_result result = VMAFGPU_OK;
     const int keeps_reference = !job->detached && cpu->ring, is_prepared = cpu->is_prepared && !job->detached;
-    /* Let the chain VMAFGPU__KEEP store the reference only if nothing can fail once the samples have been checked. */
+    /* The chain VMAFGPU__KEEP overwrites the history while the frame is being processed. Use it only if nothing can
+     * fail once the samples have been checked. */
     cpu->keeps_reference = keeps_reference && !is_prepared && !vmafgpu__scores_whole(v) &&
                            (v->config.threads == 1 || !v->config.parallel_for);
     if (!is_prepared)
         result = vmafgpu__cpu_pair(v, job);
-    /* If config.parallel_for fails, parts of the stored frame may be missing: copy the whole frame here. */
+    /* If the chain was not used, copy the reference now. If config.parallel_for fails, parts of the copy may be
+     * missing, so copy the whole frame again on this thread. */
     if (result == VMAFGPU_OK && keeps_reference && !cpu->keeps_reference &&
         vmafgpu__run(v, vmafgpu__keep_task, v) != VMAFGPU_OK)
         vmafgpu__keep_rows(v, 0, v->config.height);
@@ -25180,7 +25200,7 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
            !a->flushed && !b->flushed && !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
 }
 
-/* Whether two contexts have stored the same references for motion. */
+/* Whether the histories of two contexts contain the same references. */
 static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     const int64_t seen = a->seeded + a->pushed;
     const size_t size = a->cpu->row_bytes * (size_t)a->config.height;
@@ -25190,8 +25210,9 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of each context, for all contexts together. On failure, the contexts stay
- * unprepared; vmafgpu_push() then computes the sums itself and reports any error. */
+/* Computes the sums of the next pair of all contexts at once, and marks each context as prepared. The pairs have the
+ * same reference. A context for which this fails stays unprepared; vmafgpu_push() then computes the sums itself and
+ * reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                   const vmafgpu_frame *distorted) {
     vmafgpu *v = contexts[0];
@@ -25238,7 +25259,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
         memcpy(v->error, error, sizeof error);
 }
 
-/* Adds up the sums of all threads for the pair of a member. */
+/* Adds up the sums that the threads have computed for one member, that is, for one distorted frame. */
 static void vmafgpu__add_workers(const vmafgpu *v, const vmafgpu__cpu *cpu, vmafgpu__sums *sums) {
     *sums = cpu->workers[0].sums;
     for (int index = 1; index < cpu->chains.threads; index++)
@@ -25260,7 +25281,8 @@ static vmafgpu_result vmafgpu__cpu_single(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* There is nothing to reset: the engine itself counts the references that precede a pair. */
+/* There is nothing to reset: the number of references that precede a pair is counted by the engine, not by the
+ * backend. */
 static void vmafgpu__cpu_reset(vmafgpu *v) {
     (void)v;
 }
@@ -25269,7 +25291,7 @@ VMAFGPU__COLD
 
 /* ---- the backend: memory ---- */
 
-/* Whether the context stores a base, for edits or for maps. */
+/* Whether the context can store a base, which is the pair to which edits and maps refer. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size;
 }
@@ -25291,7 +25313,7 @@ static int vmafgpu__is_in_place(const vmafgpu_config *c) {
     return c->bytes_per_sample == 1;
 }
 
-/* Lays out the chains and determines how many threads are useful. */
+/* Lays out the memory of the chains and determines how many threads can be put to use. */
 static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__chains *chains) {
     const int h = v->config.height, shares = h / VMAFGPU__LEAST_PIECE;
     const int threads = shares < 1 ? 1 : shares < v->config.threads ? shares : v->config.threads;
@@ -25300,7 +25322,7 @@ static void vmafgpu__layout_work(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__
         const vmafgpu__chain_kind *kind = &vmafgpu__chain_kinds[k];
         wanted[k] = kind->run && (!kind->feature || vmafgpu__uses(v, kind->feature)) ? threads : 0;
     }
-    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for checks: use small pieces */
+    wanted[VMAFGPU__CHECK] = VMAFGPU__MAX_SIZE; /* other chains wait for the checks, so use small pieces */
     chains->kinds = vmafgpu__chain_kinds;
     chains->order = vmafgpu__chain_orders[threads > 1];
     chains->count = VMAFGPU__CHAINS;
@@ -25315,13 +25337,13 @@ static int vmafgpu__most_distorted(const vmafgpu *v) {
                                                                   : v->config.max_candidates;
 }
 
-/* Allocates a low-pass band, which is the output of one scale and the input of the next. */
+/* Lays out the memory of a low-pass band of ADM, which is the output of one scale and the input of the next. */
 static void *vmafgpu__carve_band(vmafgpu__carver *c, int w, int h, int scale) {
     const size_t row = vmafgpu__padded(vmafgpu__adm_size(w, scale)) * (scale ? sizeof(int32_t) : sizeof(int16_t));
     return vmafgpu__carve(c, (uint64_t)row * (uint64_t)vmafgpu__adm_size(h, scale));
 }
 
-/* Allocates the memory for one more distorted frame. */
+/* Lays out the memory of a candidate slot, which is used for one more distorted frame with the same reference. */
 static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, const vmafgpu__cpu *head,
                                           vmafgpu__cpu *candidate_slot) {
     const int w = v->config.width, h = v->config.height;
@@ -25341,7 +25363,8 @@ static void vmafgpu__carve_candidate_slot(const vmafgpu *v, vmafgpu__carver *c, 
         (vmafgpu__worker *)vmafgpu__carve(c, sizeof(vmafgpu__worker) * (size_t)head->chains.threads);
 }
 
-/* Lays out all memory of the backend as one block, which begins with *head. Stores the addresses in *head. */
+/* Lays out all memory of the backend in one block, which begins with the struct vmafgpu__cpu itself. Stores the
+ * addresses in *head. */
 static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__cpu *head) {
     const int w = v->config.width, h = v->config.height, uses_vif = v->plan.vif_variants > 0;
     const int together = vmafgpu__most_distorted(v);
@@ -25398,8 +25421,9 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     }
 }
 
-/* Allocates the memory of the standalone features: a state for each of them, and scratch memory, which only one feature
- * uses at a time. Features with a `score` function use the same scratch memory. */
+/* Allocates the memory of the standalone features: a state for each feature that needs one, and scratch memory.
+ * Features are computed one at a time, so all of them share the scratch memory, including those that have a `score`
+ * function. */
 static vmafgpu_result vmafgpu__measures_open(vmafgpu *v) {
     uint64_t state = 0, scratch = v->cpu->scratch_size;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -25458,11 +25482,11 @@ static vmafgpu_result vmafgpu__cpu_open(vmafgpu *v) {
 #endif
 }
 
-enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of lent pairs */
+enum { VMAFGPU__CPU_PAIRS = 4 }; /* maximum number of pairs that are lent at a time */
 
-/* Returns how many positions must be collected before the pair at `position` can be submitted or lent. A pair is scored
- * when it is submitted, so all earlier pairs must be collected first. A pair can be lent while up to CPU_PAIRS - 1
- * earlier pairs are pending. */
+/* Returns how many pairs must have been collected before the pair at `position` can be submitted or lent. Submitting a
+ * pair scores it and overwrites the sums of the previous pair, so all earlier pairs must have been collected. Buffers
+ * for a pair can be lent while up to CPU_PAIRS - 1 earlier pairs have not been collected. */
 static int64_t vmafgpu__cpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)v;
     return is_lent ? position + 1 - VMAFGPU__CPU_PAIRS : position;
@@ -25473,7 +25497,8 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends buffers for a pair. As with other frames, vmafgpu_push() reads the buffers before it returns. */
+/* Lends buffers for a pair to the caller. vmafgpu_push() reads the frames in them before it returns, as it does with
+ * all frames on the CPU. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -25509,7 +25534,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* Opens the CPU backend after a GPU failure. On failure, closes it again, so that the next pair makes a new attempt. */
+/* After a GPU failure, opens the CPU backend if it is not open yet. If this fails, closes the backend again, so that
+ * opening is attempted again for the next pair. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -25554,14 +25580,16 @@ VMAFGPU__COLD
  * contains the frames.
  */
 
-/* If a frame is an image on the GPU, returns the name of the kind of image for messages; otherwise returns NULL. */
+/* If a frame is an image on the GPU, returns the words that messages use for this kind of image; otherwise returns
+ * NULL. */
 static const char *vmafgpu__image_name(const vmafgpu_frame *frame) {
     return frame->memory == VMAFGPU_MEMORY_SURFACE ? "a surface"
            : frame->memory == VMAFGPU_MEMORY_ARRAY ? "an array"
                                                    : NULL;
 }
 
-/* Refuses a frame in device memory. Unless the frame is an image, the message describes it as `what`. */
+/* Reports that a frame in GPU memory is not supported. The message calls the frame a surface or an array if it is one,
+ * otherwise `what`. */
 static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *function, const char *which,
                                                    const vmafgpu_frame *frame, const char *what, const char *why) {
     const char *image = vmafgpu__image_name(frame);
@@ -25569,7 +25597,7 @@ static vmafgpu_result vmafgpu__refuse_device_frame(vmafgpu *v, const char *funct
                          why);
 }
 
-/* Whether an address is in lent memory. */
+/* Whether an address is in the memory from which buffers are lent to the caller. */
 static int vmafgpu__is_ours(const vmafgpu *v, const void *address) {
     return (v->lending.memory && (uintptr_t)address - (uintptr_t)v->lending.memory < v->lending.size) ||
            (v->backend->owns && v->backend->owns(v, address));
@@ -25600,7 +25628,8 @@ static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame 
     return (ptrdiff_t)c->width * c->bytes_per_sample;
 }
 
-/* Checks whether config.colour contains everything that an RGB frame needs. */
+/* Checks the pixel format of a frame. If the frame is RGB, checks that config.colour contains everything that the
+ * conversion needs. */
 static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const vmafgpu_colour *colour = &v->config.colour;
@@ -25616,7 +25645,7 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks the pointers and the pitch of one frame. */
+/* Checks one frame: the pixel format, the kind of memory, and the address and pitch of data[0]. */
 static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, const char *which,
                                            const vmafgpu_frame *frame) {
     if (!frame)
@@ -25642,7 +25671,7 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
                                 v->config.height);
 }
 
-/* Checks the chroma pointers and pitches of a frame if a feature reads chroma. */
+/* If a feature reads chroma, checks the chroma pointers and pitches of a frame. */
 static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const int interleaved = v->config.layout != VMAFGPU_LAYOUT_PLANAR;
@@ -25665,8 +25694,8 @@ static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, co
     return VMAFGPU_OK;
 }
 
-/* Checks that frames in lent memory were lent for this position. Frames that were lent for another position have
- * undefined contents. */
+/* Checks that frames in lent memory are in the buffers that were lent for this position. Buffers that were lent for
+ * another position have undefined contents. */
 static vmafgpu_result vmafgpu__check_lent(vmafgpu *v, int64_t position, const vmafgpu_frame *reference,
                                           const vmafgpu_frame *distorted) {
     const vmafgpu_frame *const frames[2] = { reference, distorted };
@@ -25695,9 +25724,9 @@ VMAFGPU__COLD_END
  * >>lzma                                         decompression of kernels
  * ================================================================================================ */
 
-/* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes; the sizes are not read. The
- * rest is the output of a range coder. Each bit has a context, which selects an adaptive probability in units of
- * 1/2048. */
+/* A .lzma file starts with a byte of context properties, followed by twelve bytes of sizes, which are ignored. The rest
+ * is the output of a range coder. Each bit is decoded in a context. The context selects an adaptive probability, in
+ * units of 1/2048, that the bit is 0. */
 enum {
     VMAFGPU__LZMA_HEAD = 13,
     VMAFGPU__LZMA_STATES = 12,
@@ -25706,18 +25735,18 @@ enum {
 };
 
 typedef struct vmafgpu__lzma_lengths {
-    uint16_t is_more[2]; /* whether length - 2 is [0] at least 8, [1] at least 16 */
+    uint16_t is_more[2]; /* [0] whether length - 2 is at least 8; [1] whether it is at least 16 */
     uint16_t few[VMAFGPU__LZMA_POSITIONS][8], more[VMAFGPU__LZMA_POSITIONS][8], many[256];
 } vmafgpu__lzma_lengths;
 
 typedef struct vmafgpu__lzma_odds {
     uint16_t is_copy[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS],
         is_long[VMAFGPU__LZMA_STATES][VMAFGPU__LZMA_POSITIONS];
-    /* [0] whether one of the last four distances is used again; [1] whether it is older than the latest one, [2] than
-     * the 2nd latest, [3] than the 3rd latest. */
+    /* [0] whether one of the latest four distances is used again. If so, [1] whether it is older than the latest
+     * distance, [2] older than the second latest, [3] older than the third latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* [0] if the distance is new, [1] if it is used again */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] for copies with a new distance, [1] with an earlier one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -25770,8 +25799,9 @@ static unsigned vmafgpu__lzma_turned(vmafgpu__lzma *s, uint16_t *odds, int bits)
     return value;
 }
 
-/* Decodes a literal. `expected` is the byte that would have continued the previous copy. If `is_expected` is set, the
- * bits of `expected` are part of the context until a decoded bit differs from them. */
+/* Decodes a literal. If `is_expected` is set, the previous symbol was a copy, and `expected` is the byte that would
+ * have continued it. Then the bits of `expected` are part of the context until a decoded bit differs from the
+ * corresponding bit of `expected`. */
 static unsigned vmafgpu__lzma_literal(vmafgpu__lzma *s, uint16_t *odds, int is_expected, unsigned expected) {
     unsigned value = 1;
     while (is_expected && value < 256) {
@@ -25795,7 +25825,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
 }
 
 /* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of bits
- * after them. For slots 14 and above, only the lowest four of the bits after these two have contexts. */
+ * after them. For slots 14 and above, only the lowest four bits of the result are decoded in contexts; the bits between
+ * these and the two highest bits are equally likely to be 0 and 1. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -25911,12 +25942,14 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * The driver is a table of functions, which are looked up by name in the library of the vendor. Where the APIs differ
- * in more than names, each vendor has its own function (>>vendors). The rest of the engine does not depend on the
- * vendor. Functions of drivers and vendors return the driver's error code, 0 on success, unless stated otherwise.
+ * vmafgpu__driver is a table of functions, which are looked up by name in the library of the vendor (CUDA or HIP). If
+ * the libraries differ in more than the names, each vendor has a function of its own (>>vendors). The rest of the
+ * engine does not depend on the vendor. Unless stated otherwise, functions of drivers and vendors return the error code
+ * of the driver, which is 0 on success.
  */
 #ifdef _WIN32
-/* These declarations are the same as those in windows.h, which may or may not have been included. */
+/* These declarations are the same as those in windows.h, so it does not matter whether windows.h has also been
+ * included. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -25944,9 +25977,9 @@ extern unsigned long getauxval(unsigned long) __THROW;
 #endif
 #endif
 
-/* Whether libraries can be loaded into this program. A fully static program contains a glibc of its own. Any library
- * that it loads needs the shared glibc. If the two versions differ, the process crashes while the library is being
- * loaded. */
+/* Whether libraries can be loaded into this program. A fully static program contains its own copy of glibc, but each
+ * library that it loads requires the shared glibc. If the versions of the two differ, the process crashes while it
+ * loads the library. */
 static int vmafgpu__can_load_libraries(void) {
 #if defined(__linux__) && defined(__GLIBC__) && !defined(__UCLIBC__)
     enum { AUXV_HEADERS = 3, AUXV_HEADER_SIZE = 4, AUXV_HEADER_COUNT = 5, HEADER_INTERPRETER = 3 };
@@ -25974,7 +26007,7 @@ static void *vmafgpu__library_open(const char *path, int only_loaded, int is_kep
     return library;
 #else
     int flags = RTLD_NOW | RTLD_LOCAL;
-    (void)only_loaded, (void)is_kept; /* Strict POSIX has neither flag. */
+    (void)only_loaded, (void)is_kept; /* strict POSIX defines neither of the flags below */
 #ifdef RTLD_NOLOAD
     flags |= only_loaded ? RTLD_NOLOAD : 0;
 #endif
@@ -26021,7 +26054,8 @@ typedef struct vmafgpu__copy_rows {
     size_t width, height;
 } vmafgpu__copy_rows;
 
-/* These two structs have the layouts of CUDA_ARRAY3D_DESCRIPTOR and, for arrays, CUDA_RESOURCE_DESC. */
+/* These two structs have the layouts of CUDA_ARRAY3D_DESCRIPTOR and of CUDA_RESOURCE_DESC as used for an array
+ * resource. */
 typedef struct vmafgpu__array_shape {
     size_t width, height, depth;
     int format;
@@ -26114,12 +26148,12 @@ enum {
         VMAFGPU__DRIVER_COUNT
 };
 
-/* Result of an event query while work is still in flight; both vendors use the same number. */
+/* Result of an event query while the work before the event is still in flight; both vendors use the same number. */
 enum { VMAFGPU__DRIVER_NOT_READY = 600 };
 
 enum { VMAFGPU__LARGEST_IMAGE = 64 << 20 }; /* maximum size of a kernel file, in bytes */
 
-/* Kernels for the driver to load, or a container of kernels for several devices. */
+/* An image: kernels that the driver can load, or a container with kernels for several devices. */
 typedef struct vmafgpu__image {
     char *data; /* allocated; ends with a NUL, because CUDA expects a string */
     size_t size;
@@ -26127,7 +26161,7 @@ typedef struct vmafgpu__image {
     char name[256];                    /* for messages */
 } vmafgpu__image;
 
-/* The functions and constants that differ between the vendors. */
+/* A vendor of GPUs: the functions and constants in which CUDA and HIP differ. */
 typedef struct vmafgpu__vendor {
     const char *name;
     vmafgpu_backend backend;
@@ -26135,7 +26169,7 @@ typedef struct vmafgpu__vendor {
     const char *libraries[12];                  /* file names to try, in this order */
     int is_kept;                                /* the library must not be unloaded */
     int has_surfaces;                           /* the vendor's kernels can read surfaces and arrays */
-    const char *symbols[VMAFGPU__DRIVER_COUNT]; /* in the order of the table */
+    const char *symbols[VMAFGPU__DRIVER_COUNT]; /* names, in the order of the table */
     const char *image_files[2];                 /* file names to look for beside the program */
     const struct vmafgpu__blob *blobs; /* compiled-in kernels; the last entry has no target; NULL if there are none */
     int enter_function, copy_function; /* driver functions that `enter` and `copy_rows` call, for messages */
@@ -26143,7 +26177,7 @@ typedef struct vmafgpu__vendor {
 
     /* Starts the driver. */
     int (*start)(vmafgpu__gpu *g);
-    /* open() acquires the device; returns 1 on success. On failure, it may set `reason`. close() releases the
+    /* open() acquires the device and returns 1 on success; on failure, it may set `reason`. close() releases the
      * device. */
     int (*open)(vmafgpu *v, char *reason, size_t size);
     void (*close)(vmafgpu *v);
@@ -26152,20 +26186,23 @@ typedef struct vmafgpu__vendor {
     void (*leave)(vmafgpu__gpu *g);
     /* Queries the properties of the current device; returns 1 on success. */
     int (*describe)(vmafgpu *v, char *reason, size_t size);
-    /* Copies rows to device memory from pinned memory or, if is_on_peer, from the memory of another device. */
+    /* Copies rows to device memory. They come from pinned memory or, if is_on_peer is set, from device memory, usually
+     * that of another device. */
     int (*copy_rows)(vmafgpu__gpu *g, uint64_t to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int is_on_peer, void *stream);
-    /* Finds the device whose memory contains an address, if the driver can report this. */
+    /* Sets *device to the device whose memory contains an address. Leaves *device unchanged if the driver cannot report
+     * this. */
     int (*device_of)(vmafgpu__gpu *g, const void *address, int *device);
     const char *(*error_name)(const vmafgpu__gpu *g, int error); /* may return NULL */
-    /* Returns how well a blob for this target suits the device: 0 if the blob cannot run; higher is better. */
+    /* Returns how well a blob (kernels for one target) suits the device: 0 if the device cannot run it, otherwise a
+     * rank; the highest rank is best. */
     int (*rank)(const vmafgpu__gpu *g, const char *target);
-    /* Loads the image and finds its kernels; returns 1 on success. A vendor that takes over the allocated data must set
-     * image->data to NULL. */
+    /* Loads the image and finds its kernels; returns 1 on success. If the function takes ownership of image->data, it
+     * must set this pointer to NULL. */
     int (*load_image)(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size);
 } vmafgpu__vendor;
 
-/* Loads the library and its functions; sets `reason` on failure. */
+/* Loads the library of the vendor and looks up its functions. On failure, returns NULL and sets `reason`. */
 static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *path, vmafgpu__driver *driver,
                                   char *reason, size_t size) {
     if (!vmafgpu__can_load_libraries()) {
@@ -26175,7 +26212,7 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
         return NULL;
     }
     void *library = path ? vmafgpu__library_open(path, 0, vendor->is_kept) : NULL;
-    /* Prefer a library that the program has already loaded: the program's streams and addresses belong to that
+    /* Prefer a library that the program has already loaded, because the program's streams and addresses belong to that
      * library. */
     for (int only_loaded = 1; !path && only_loaded >= 0; only_loaded--)
         for (int i = 0; !library && vendor->libraries[i]; i++)
@@ -26202,8 +26239,8 @@ static void *vmafgpu__driver_load(const vmafgpu__vendor *vendor, const char *pat
     return library;
 }
 
-/* Writes the path of the file that contains this code (a shared library or the program) and returns the length of the
- * path. The path may be relative. Returns 0 if the system does not report the path. */
+/* Writes the path of the file that contains this code, which is a shared library or the program, and returns the length
+ * of the path. The path may be relative. Returns 0 if the system does not report it. */
 static size_t vmafgpu__path_of_code(char *out, size_t size) {
     static const char here = 0;
 #ifdef _WIN32
@@ -26213,7 +26250,7 @@ static size_t vmafgpu__path_of_code(char *out, size_t size) {
                ? (size_t)GetModuleFileNameA(module, out, (unsigned long)size)
                : 0;
 #elif defined(__linux__) || defined(__APPLE__)
-    /* dladdr() and its struct are declared here because the system headers hide them in strict C modes. */
+    /* dladdr() and its struct are declared here, because the system headers hide them in strict C modes. */
     struct {
         const char *file;
         void *base;
@@ -26268,9 +26305,10 @@ static int vmafgpu__is_readable(const char *path) {
     return file && fclose(file) == 0;
 }
 
-/* Finds a kernel file. Searches the folder of the file that contains this code, and two folders relative to it into
- * which `make install` can copy kernels. Then does the same for the folder of the running program. Last, searches
- * VMAFGPU_KERNEL_FOLDER if that is defined. Returns 0 if none of these folders contains the file. */
+/* Finds a kernel file. First searches the folder of the library or program that contains this code, and two folders
+ * relative to that folder, into which `make install` can copy kernels. Then does the same for the folder of the running
+ * program. Last, searches VMAFGPU_KERNEL_FOLDER if it is defined. Returns 0 if none of these folders contains the
+ * file. */
 static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
     static size_t (*const places[])(char *, size_t) = { vmafgpu__path_of_code, vmafgpu__path_of_program };
     /* The last entry is for a library in a folder such as lib/x86_64-linux-gnu. */
@@ -26298,15 +26336,16 @@ static int vmafgpu__path_beside(const char *file, char *path, size_t size) {
 
 /* ---- blobs: kernels for many devices, compressed, each with a checksum ----
  *
- * A container, in a file or in memory, consists of a signature, the number of blobs, a CRC-32,
- * VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and the streams. The CRC-32 covers the interface and the
- * descriptions. Numbers are little-endian and have 32 bits. A description contains the target of the blob, the size and
- * the CRC-32 of its stream, and the offset and size of the blob in the unpacked stream. If the previous blob is in the
- * same stream, the size of the stream is 0. If kernels are compiled in, the descriptions are a table and the streams
- * are text (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
+ * A blob contains the kernels for one target. A container, which is in a file or in memory, consists of a signature,
+ * the number of blobs, a CRC-32, VMAFGPU__KERNEL_INTERFACE, the descriptions of the blobs, and LZMA streams. The CRC-32
+ * covers the interface and the descriptions. Numbers have 32 bits and are little-endian. A description contains the
+ * target of the blob, the size and the CRC-32 of its stream, and the offset and the size of the blob within the
+ * unpacked stream. If a blob is in the same stream as the previous blob, its description gives 0 as the size of the
+ * stream. Compiled-in kernels are not a container: the descriptions are a table, and the streams are stored as text
+ * (VMAFGPU__TEXT_ROW). `make blobs` generates both forms. */
 
-/* An LZMA stream contains the blobs of similar devices, one after another. Only the part up to the end of the required
- * blob is unpacked. */
+/* An LZMA stream contains the blobs for similar devices, one after another. A stream is unpacked only up to the end of
+ * the required blob. */
 typedef struct vmafgpu__blob {
     char target[16];               /* "sm_90" (machine code), "ptx_80" (PTX for capability 8.0 and later), "gfx1100" */
     const void *packed;            /* the stream */
@@ -26318,9 +26357,9 @@ typedef struct vmafgpu__blob {
 enum {
     VMAFGPU__MAX_BLOBS = 64,
     VMAFGPU__CONTAINER_HEAD = 28,
-    VMAFGPU__CONTAINER_CHECKED = 24, /* the data that the CRC-32 covers begin here */
+    VMAFGPU__CONTAINER_CHECKED = 24, /* offset of the data that the CRC-32 covers */
     VMAFGPU__CONTAINER_ENTRY = 32,
-    VMAFGPU__TEXT_ROW = 4000 /* characters, five for every four bytes; C99 guarantees only 4095 per string */
+    VMAFGPU__TEXT_ROW = 4000 /* characters in a row; five encode four bytes; C99 guarantees only 4095 per string */
 };
 
 static uint32_t vmafgpu__read_u32(const void *at) {
@@ -26369,7 +26408,8 @@ static int vmafgpu__read_container(const vmafgpu__image *image, vmafgpu__blob *b
     return at == size ? (int)count : -1;
 }
 
-/* Whether a container that has been read contains kernels for the kernel interface of this header. */
+/* Whether the kernels in a container have the interface that this header expects. The container must have been read
+ * successfully. */
 static int vmafgpu__is_current_container(const vmafgpu__image *image) {
     return vmafgpu__read_u32(image->data + VMAFGPU__CONTAINER_CHECKED) == VMAFGPU__KERNEL_INTERFACE;
 }
@@ -26393,7 +26433,7 @@ static void vmafgpu__read_text(const void *rows, uint8_t *out, size_t size) {
     }
 }
 
-/* Unpacks the k-th blob into an image. Sets `reason` if the blob is damaged or memory is short. */
+/* Unpacks the k-th blob into an image. If the blob is damaged or memory is short, returns 0 and sets `reason`. */
 static int vmafgpu__unpack(vmafgpu *v, const vmafgpu__blob *blobs, int k, const char *name, vmafgpu__image *image,
                            char *reason, size_t size) {
     const vmafgpu__blob *blob = &blobs[k];
@@ -26459,7 +26499,7 @@ static vmafgpu_result vmafgpu__image_from_file(vmafgpu *v, vmafgpu__image *image
     return result;
 }
 
-/* Gets the i-th image to try; returns VMAFGPU_END after the last one. */
+/* Gets the i-th of the images that vmafgpu__load_kernels() tries; returns VMAFGPU_END if there is no such image. */
 static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *vendor, int i, vmafgpu__image *image) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -26479,7 +26519,7 @@ static vmafgpu_result vmafgpu__find_image(vmafgpu *v, const vmafgpu__vendor *ven
                                                                            : VMAFGPU_ERROR_NOT_FOUND;
 }
 
-/* Sets `reason` to a message that explains why there is no image to try. */
+/* Sets `reason` to a message that explains why no image was found. */
 static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     const char *const *files = vendor->image_files;
     if (v->config.gpu.kernels_path)
@@ -26490,7 +26530,7 @@ static void vmafgpu__explain_no_image(const vmafgpu *v, const vmafgpu__vendor *v
                          files[0]);
 }
 
-/* Whether there is an image to try. If there is none, the driver, which is slow to start, need not be started. */
+/* Whether there is an image to try. If not, the driver, which is slow to start, need not be started. */
 static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     char path[1024];
@@ -26505,18 +26545,21 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
 /* ================================================================================================
  * >>gpu                                          state, failures and planes of a GPU
  * ================================================================================================
- * Pairs are collected in a slot until the batch of the slot is full. Then each kernel is launched once for the whole
+ * Submitted pairs are added to the batch of a slot. When the batch is full, each kernel is launched once for the whole
  * batch. A slot has streams for work that can run in parallel, device memory for intermediate results, and events.
- * Slots are used in turn. The host waits only if the next slot is still running.
+ * Slots are used one after another, in a ring. The host waits only if the next slot is still running.
  *
- * Each submitted seed, pair or tail has a position. The counters of positions are ordered: collected <= retired <=
- * launched <= submitted. The sums of positions below `retired` are on the host.
+ * Each submitted frame or pair gets a position. This includes seeds (references before the first pair) and tails
+ * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
+ * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
  *
- * Planes are in rings, indexed by position. The ring of references has `flight + history` planes, because motion also
- * reads earlier references. The ring of distorted frames has `flight` planes unless keeps_pairs is set. Both rings
- * exist on the device. For frames from pageable memory, both rings also exist in pinned host memory. A plane is
- * overwritten only after all pairs that read it are retired. The pinned planes of a pair stay valid until the pair is
- * collected, because the CPU needs them if the GPU fails.
+ * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
+ * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
+ * history` planes, because motion also reads earlier references. The ring of distorted frames has `flight` planes or,
+ * if keeps_pairs is set, as many as the ring of references. Both rings exist on the device. If frames are in pageable
+ * memory, both rings also exist in pinned host memory. A plane is overwritten only after all pairs that read it have
+ * been retired. The pinned planes of a pair stay valid until the pair has been collected, because the CPU needs them if
+ * the GPU fails.
  */
 
 /* The kernels and device memory of a feature in this context. */
@@ -26531,26 +26574,26 @@ typedef struct vmafgpu__feature_device_state {
 /* The kernels of the image and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* for luma, for chroma, for luma in surfaces, for chroma in surfaces */
-    void *surfaces;  /* for YUV frames in surfaces */
+    void *pixels[4]; /* RGB frames: luma, chroma; RGB frames in surfaces: luma, chroma */
+    void *surfaces;  /* YUV frames in surfaces */
     size_t transfer; /* offset of the transfer function in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
     uint64_t tables;
     size_t tables_size, scratch_size; /* scratch_size: per slot */
 } vmafgpu__kernels;
 
-/* A submitted frame or pair. */
+/* A submitted reference or pair. */
 typedef struct vmafgpu__item {
     vmafgpu_frame reference, distorted; /* read by the CPU if the GPU fails, unless they are in GPU memory */
     int has_distorted;
-    int packed[2]; /* for each frame: whether our plane contains it, packed and with legal samples only */
+    int packed[2]; /* for each frame: 1 if it is in packed form and all its samples are legal */
     int history;
 } vmafgpu__item;
 
 /* The results that the GPU computes for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* bits for illegal samples: 0, 1 in luma (reference, distorted); 2, 3 in chroma */
+    uint32_t illegal; /* illegal samples: bit 0 luma of the reference, bit 1 of the distorted frame; 2, 3 chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -26568,11 +26611,11 @@ typedef struct vmafgpu__slot {
     unsigned char pixels_kind[VMAFGPU__MAX_IMPORTS];   /* kinds of `pixels`, see vmafgpu__pixels_kind_of() */
     int pixels_count;
     vmafgpu__surfaces_launch surfaces;       /* YUV frames in surfaces */
-    uint64_t made[3 * VMAFGPU__MAX_IMPORTS]; /* surfaces created for the caller's arrays */
+    uint64_t made[3 * VMAFGPU__MAX_IMPORTS]; /* surfaces that we created for the caller's arrays */
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map; /* requested for the only pair of the batch */
+    vmafgpu__wanted_map map; /* the map that was requested with the only pair of the batch */
     int map_history;         /* number of frames before that pair */
     float *map_staging;      /* pinned; values of all blocks */
 } vmafgpu__slot;
@@ -26587,7 +26630,7 @@ struct vmafgpu__gpu {
     char driver_name[80];             /* "CUDA 13.0, sm_90" */
     uint64_t tested;                  /* hash of the self-test results */
     vmafgpu__launch_context context;
-    int is_dead;    /* a driver call has failed; the note names it */
+    int is_dead;    /* a driver call has failed; v->note names it */
     int is_drained; /* set after a failure, once none of our work runs on the device */
 
     int batch, queue;
@@ -26632,13 +26675,13 @@ struct vmafgpu__gpu {
 
 /* ---- failure ---- */
 
-/* Fills a map in host memory with NaN, because no backend will compute this map. */
+/* Fills a map in host memory with NaN. Used if no backend will compute this map. */
 static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
     for (int i = vmafgpu__map_count(&v->config); i > 0; i--)
         map[i - 1] = (float)NAN;
 }
 
-/* Stops using the GPU and stores the reason in the note. */
+/* Stops using the GPU and stores the reason in v->note. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
         vmafgpu__slot *slot = &v->gpu->slots[i];
@@ -26675,8 +26718,8 @@ static int vmafgpu__gpu_ok(vmafgpu *v, int function, int error) {
 #define VMAFGPU__GPU_CALL(v, function, arguments) \
     (!(v)->gpu->is_dead && vmafgpu__gpu_ok(v, VMAFGPU__DRIVER_##function, (v)->gpu->driver.function arguments))
 
-/* Makes the device current. Every entry point calls this function and, at its end, vmafgpu__gpu_leave(), which makes
- * the caller's device current again. */
+/* Makes the device current. Every entry point of the backend that uses the device calls this function first and
+ * vmafgpu__gpu_leave() last. The latter makes the device of the caller current again. */
 static void vmafgpu__gpu_enter(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     g->is_inside = !g->is_dead && vmafgpu__gpu_ok(v, g->vendor->enter_function, g->vendor->enter(g));
@@ -26688,7 +26731,7 @@ static void vmafgpu__gpu_leave(vmafgpu *v) {
     v->gpu->is_inside = 0;
 }
 
-/* Waits until none of our work is in flight; the device must be current. Returns 0 or the driver's error. */
+/* Waits until no work of this context is in flight. The device must be current. Returns 0 on success. */
 static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     int error = 0;
     for (int i = 0; i < VMAFGPU__MAX_QUEUE; i++)
@@ -26698,8 +26741,8 @@ static int vmafgpu__gpu_finish(vmafgpu__gpu *g) {
     return error;
 }
 
-/* Called after a failure, when earlier batches may still be running: waits until they no longer read the caller's
- * frames. */
+/* Called after a failure, when earlier batches may still be running. Waits until these batches no longer read the
+ * frames of the caller. */
 static void vmafgpu__gpu_drain(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->is_dead || g->is_drained)
@@ -26749,8 +26792,8 @@ static int vmafgpu__is_copied(ptrdiff_t pitch) {
     return pitch >= 0 && pitch <= INT32_MAX;
 }
 
-/* Whether the CPU must copy a frame to our planes, because the frame is in pageable memory, or in pinned memory but in
- * a form that the driver cannot copy. */
+/* Whether the CPU must copy a frame to our planes. This is necessary if the frame is in pageable memory, or if it is in
+ * pinned memory in a form that the driver cannot copy. */
 static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     if (frame->pixels)
         return frame->memory < VMAFGPU_MEMORY_DEVICE;
@@ -26760,8 +26803,9 @@ static int vmafgpu__is_staged(const vmafgpu *v, const vmafgpu_frame *frame, int 
     return frame->memory == VMAFGPU_MEMORY_HOST || (frame->memory == VMAFGPU_MEMORY_PINNED && !is_copied);
 }
 
-/* Makes the GPU read a device plane before the kernels run. Unless `to` is 0, the GPU writes a packed copy to `to`. If
- * a sample is illegal, the GPU sets the bits `illegal` in the results of the pair. */
+/* Adds a luma plane in device memory to the imports of the batch. Before the other kernels run, the import kernel reads
+ * this plane. It writes a packed copy to `to` unless `to` is 0. If a sample is illegal, it sets the bits `illegal` in
+ * the results of the pair. */
 static void vmafgpu__add_import(vmafgpu *v, vmafgpu__slot *slot, const void *from, ptrdiff_t pitch, int packed,
                                 uint64_t to, uint32_t illegal) {
     const vmafgpu_config *c = &v->config;
@@ -26782,7 +26826,8 @@ static int vmafgpu__pixels_kind_of(const vmafgpu_frame *frame) {
     return (int)frame->pixels + (frame->memory == VMAFGPU_MEMORY_SURFACE ? (int)VMAFGPU__PIXEL_FORMS : 0);
 }
 
-/* Makes the GPU convert an RGB frame to planes before the kernels run. */
+/* Adds an RGB frame to those that the GPU converts before the other kernels run. `to` is the address of the resulting
+ * planes. */
 static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                 int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -26806,7 +26851,8 @@ static void vmafgpu__part_luma(const vmafgpu__colour_plane *plane, vmafgpu__luma
     }
 }
 
-/* Fills in the launch arguments for all frames of one kind and returns the number of these frames. */
+/* Fills in the launch arguments for all RGB frames of one kind (see vmafgpu__pixels_kind_of()) and returns the number
+ * of these frames. */
 static uint32_t vmafgpu__fill_pixels(const vmafgpu *v, const vmafgpu__slot *slot, int kind,
                                      vmafgpu__pixels_launch *launch) {
     const vmafgpu_config *c = &v->config;
@@ -26862,7 +26908,8 @@ static void vmafgpu__launch_pixels(vmafgpu *v, const vmafgpu__slot *slot) {
 }
 #endif
 
-/* Makes the GPU copy YUV planes from surfaces before the kernels run. */
+/* Adds the planes of a YUV frame in surfaces to those that the GPU copies before the other kernels run. `to` is the
+ * address of the copy. */
 static void vmafgpu__add_surfaces(const vmafgpu *v, vmafgpu__slot *slot, const vmafgpu_frame *frame, uint64_t to,
                                   int with_chroma) {
     const vmafgpu__lent_layout *plane = &v->gpu->plane;
@@ -26903,18 +26950,19 @@ static void vmafgpu__launch_surfaces(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu_launch(v, v->gpu->kernels.surfaces, &shape, slot->streams[0], launch);
 }
 
-/* Whether YUV planes can be in surfaces with this config. */
+/* Whether this config allows YUV planes in surfaces. */
 static int vmafgpu__has_plane_surfaces(const vmafgpu_config *c) {
     return c->bit_depth > 8 || c->bytes_per_sample == 1;
 }
 
-/* Destroys the surfaces that were created for the caller's arrays until only `count` of them are left. */
+/* Destroys surfaces that were created for arrays of the caller, starting with the latest, until only `count` surfaces
+ * are left. */
 static void vmafgpu__unmake_surfaces(vmafgpu *v, vmafgpu__slot *slot, int count) {
     while (slot->made_count > count && !v->gpu->is_dead) /* after a failure, vmafgpu__gpu_clear() does this */
         (void)VMAFGPU__GPU_CALL(v, surface_destroy, (slot->made[--slot->made_count]));
 }
 
-/* Creates surfaces for the arrays of a frame, and changes the frame to use them. */
+/* Creates surfaces for the arrays of a frame, and makes the frame refer to these surfaces. */
 static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, const char *name, int with_chroma,
                                              vmafgpu_frame *frame) {
     enum { INVALID_VALUE = 1, INVALID_HANDLE = 400 };
@@ -26939,7 +26987,7 @@ static vmafgpu_result vmafgpu__make_surfaces(vmafgpu *v, vmafgpu__slot *slot, co
     return VMAFGPU_OK;
 }
 
-/* Addresses and pitches of a frame, as the kernels need them. */
+/* Device addresses and pitches of the planes of a frame, for the kernels. */
 typedef struct vmafgpu__target {
     const void *data;
     int32_t pitch;
@@ -26968,8 +27016,9 @@ static void vmafgpu__copy_plane(vmafgpu *v, uint64_t to, size_t to_pitch, const 
             g->vendor->copy_rows(g, to, to_pitch, from, (size_t)pitch, width, (size_t)height, 0, stream));
 }
 
-/* Starts copying plane `i` of a caller's frame to our copy of the frame. The caller's frame is in the memory of this
- * GPU or of another GPU. If the pitch is negative, each row is copied separately. */
+/* Starts copying plane `i` of a frame of the caller to our copy of the frame. The frame of the caller is in the memory
+ * of this GPU or of another GPU. If the driver does not support the pitch, for example because it is negative, each row
+ * is copied separately. */
 static void vmafgpu__copy_from_peer(vmafgpu *v, uint64_t to, int i, const void *from, ptrdiff_t pitch, void *stream) {
     vmafgpu__gpu *g = v->gpu;
     const size_t width = i ? g->chroma_width : (size_t)v->config.width * (size_t)g->sample_bytes,
@@ -27020,7 +27069,8 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     return work;
 }
 
-/* Returns the offset, within the results, at which the words of an extractor for this pair begin. */
+/* Returns the offset in the results of a slot at which the words of an extractor begin; `pair` is the index of the pair
+ * in the batch. Words are the intermediate results of standalone features. */
 static size_t vmafgpu__place_of_words(const vmafgpu__gpu *g, const vmafgpu__extractor *e, int pair) {
     return g->words_at + sizeof(double) * ((size_t)g->word_count * (size_t)pair + (size_t)e->words);
 }
@@ -27039,8 +27089,8 @@ static void vmafgpu__launch_feature(vmafgpu *v, const vmafgpu__slot *slot,
     }
 }
 
-/* Recomputes each pair of a finished batch for as long as the feature requests another pass. The results of the batch
- * are reported only after that. */
+/* Recomputes pairs of a finished batch. For each pair, launches the kernels of the feature again until the feature
+ * requests no further pass. The results of the batch are reported only after that. */
 static void vmafgpu__recompute_feature(vmafgpu *v, const vmafgpu__slot *slot,
                                        const vmafgpu__feature_device_state *device_state, const vmafgpu__extractor *e) {
     const vmafgpu__gpu_measured *measure = device_state->feature->measure;
@@ -27073,7 +27123,7 @@ static void vmafgpu__recompute(vmafgpu *v, const vmafgpu__slot *slot) {
     }
 }
 
-/* Launches the kernels of all features that run on a stream. */
+/* Launches the kernels of all features that are assigned to the stream with index `stream`. */
 static void vmafgpu__launch_stream(vmafgpu *v, const vmafgpu__slot *slot, int stream) {
     for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++) {
         const vmafgpu__feature_device_state *device_state = &v->gpu->kernels.of[i];
@@ -27091,8 +27141,8 @@ static int vmafgpu__has_work(const vmafgpu *v, int stream) {
     return has;
 }
 
-/* Launches the kernels of a batch. All streams start once the frames are on the device. The first stream receives its
- * work last, and then waits for the other streams. */
+/* Launches the kernels of a batch. Each stream first waits until the frames are on the device. The kernels of the first
+ * stream are launched last; then the first stream waits for all other streams. */
 static void vmafgpu__launch_kernels(vmafgpu *v, const vmafgpu__slot *slot) {
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (vmafgpu__has_work(v, i)) {
@@ -27122,8 +27172,8 @@ static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, v
     list[(*count)++].function = function;
 }
 
-/* Lists the kernels that this context uses from an image whose kernels have the given form. Returns the number of
- * kernels. */
+/* Lists the kernels of this context. `form` is the form of the kernels in the image (see vmafgpu__kernel_form). Returns
+ * the number of kernels. */
 static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu__wanted *list) {
     vmafgpu__gpu *g = v->gpu;
     int count = 0;
@@ -27160,14 +27210,15 @@ static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) 
     return NULL;
 }
 
-/* Appends a part to a layout and returns the offset of the part. */
+/* Appends a part to a memory layout and returns the offset of the part. The next part will start at a multiple of
+ * 256. */
 static size_t vmafgpu__append(size_t *size, size_t part) {
     const size_t at = *size;
     *size = (size_t)vmafgpu__round_up(at + part, 256);
     return at;
 }
 
-/* Returns the scratch size of a feature per pair. */
+/* Returns the number of bytes of scratch memory that a feature needs per pair. */
 static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature *feature) {
     uint64_t most = feature->scratch ? feature->scratch(&v->gpu->context) : 0;
     for (int i = 0; i < v->extractor_count && feature->measure && feature->measure->scratch; i++) {
@@ -27178,7 +27229,8 @@ static size_t vmafgpu__gpu_scratch(const vmafgpu *v, const vmafgpu__gpu_feature 
     return (size_t)most;
 }
 
-/* Computes the device memory that the kernels need. */
+/* Computes how much device memory the tables and the scratch memory of all kernels need, and the offsets of each
+ * feature in both. */
 static void vmafgpu__plan_kernels(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -27199,7 +27251,7 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
     k->transfer =
         vmafgpu__append(&k->tables_size, v->config.colour.transfer ? VMAFGPU__TRANSFER_ENTRIES * sizeof(uint16_t) : 0);
-    /* Standalone features run one after another in their stream and share scratch memory. */
+    /* The standalone features that use the same stream run one after another, so they share scratch memory. */
     for (int stream = 0; stream < VMAFGPU__STREAMS; stream++) {
         const size_t at = vmafgpu__append(&k->scratch_size, shared[stream]);
         for (int i = 0; i < VMAFGPU__MAX_FEATURES; i++)
@@ -27208,7 +27260,8 @@ static void vmafgpu__plan_kernels(vmafgpu *v) {
     }
 }
 
-/* Requests the shared memory that each function needs, and queries how many of its blocks can run at the same time. */
+/* Requests the shared memory that each kernel of a feature needs, and queries how many blocks of the kernel can run on
+ * the device at the same time. */
 static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state *device_state) {
     enum { MOST_THREADS = 0, LARGEST_SHARED = 8 }; /* attributes of a function */
     vmafgpu__gpu *g = v->gpu;
@@ -27216,14 +27269,14 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
         int blocks = 1;
         if (!device_state->functions[i])
             continue;
-        /* If the driver has compiled a kernel from PTX, its blocks may have to be smaller than those of the machine
-         * code in the file. */
+        /* The driver may have compiled the kernel from PTX. Then the maximum size of a block can be smaller than for
+         * the machine code in the kernel file. */
         if (g->driver.function_get &&
             !VMAFGPU__GPU_CALL(v, function_get,
                                (&g->context.most_threads[i], MOST_THREADS, device_state->functions[i])))
             g->context.most_threads[i] = VMAFGPU__LEAST_MOST_THREADS;
         const vmafgpu__block block = device_state->feature->block(&g->context, i);
-        if (g->driver.function_set) /* other drivers need no request */
+        if (g->driver.function_set) /* other drivers allow this much shared memory without being asked */
             (void)VMAFGPU__GPU_CALL(v, function_set, (device_state->functions[i], LARGEST_SHARED, (int)block.shared));
         if (g->driver.occupancy)
             (void)VMAFGPU__GPU_CALL(v, occupancy,
@@ -27232,7 +27285,7 @@ static void vmafgpu__prepare_functions(vmafgpu *v, vmafgpu__feature_device_state
     }
 }
 
-/* Fills the tables and clears the memory that must be zero before the first launch; called only once. */
+/* Fills the tables and clears the memory that must be zero before the first launch. Called only once. */
 static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__kernels *k = &g->kernels;
@@ -27266,8 +27319,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
 
 /* ---- a batch ---- */
 
-/* Indices of the previous frames that a pair depends on: two references and one distorted frame. `data` in the target
- * of a frame is NULL if that frame is not needed. */
+/* Indices in arrays of the previous frames that a pair depends on: [0] and [1] are the two previous references, [2] is
+ * the previous distorted frame. If a frame is not needed, `data` in its vmafgpu__target is NULL. */
 enum { VMAFGPU__PAST_DISTORTED = 2, VMAFGPU__PASTS };
 
 /* Adds a pair to the batch of the slot. The planes of the pair are already being transferred. */
@@ -27294,7 +27347,8 @@ static void vmafgpu__add_pair(vmafgpu__slot *slot, const vmafgpu__target *refere
     past->distorted_pitch = before[VMAFGPU__PAST_DISTORTED].pitch;
 }
 
-/* Finds a frame that was submitted earlier, either in the current batch or in the ring of planes. */
+/* Returns the addresses of a frame that was submitted earlier. The frame is either in the current batch or in the ring
+ * of planes. */
 static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__slot *slot, int64_t position,
                                              int is_distorted) {
     const vmafgpu__gpu *g = v->gpu;
@@ -27321,7 +27375,8 @@ static vmafgpu__target vmafgpu__find_earlier(const vmafgpu *v, const vmafgpu__sl
     return target;
 }
 
-/* Makes the slot wait for the caller's stream, which fills the frames that imports and kernels read. */
+/* Makes the first stream of the slot wait for the stream of the caller, which fills the frames that the kernels
+ * read. */
 static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     if (!v->config.gpu.stream)
@@ -27330,8 +27385,8 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. If this batch uses frames that were uploaded with earlier
- * batches, `earlier` is an event of the previous batch, otherwise NULL. */
+/* Queues the work of a batch on the streams of its slot. `earlier` is the event `arrived` of the previous batch if this
+ * batch uses frames that were uploaded with earlier batches; otherwise it is NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__await_caller(v, slot);
@@ -27368,7 +27423,7 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     slot->is_running = 1;
 }
 
-/* Launches the batch being filled, whether or not it is full. */
+/* Launches the batch that is being filled, even if it is not full. Does nothing if the batch is empty. */
 static void vmafgpu__launch_filling(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
@@ -27376,7 +27431,8 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
         return;
     if (g->keeps_chroma)
         vmafgpu__await_caller(v, slot);
-    /* Copy the frames that the next batch depends on, because the caller may overwrite them before that batch runs. */
+    /* Copy the frames of this batch on which the next batch depends, because the caller may overwrite them before the
+     * next batch runs. */
     for (int64_t position = g->submitted - g->history; position < g->submitted; position++) {
         const int64_t i = position - slot->first;
         if (i < 0)
@@ -27399,12 +27455,12 @@ static void vmafgpu__launch_filling(vmafgpu *v) {
     g->next_slot = (g->next_slot + 1) % g->queue;
 }
 
-/* Returns the words at a place in the ring, or NULL if no feature has words. */
+/* Returns the words at index `place` of the ring of results, or NULL if no feature produces words. */
 static vmafgpu__value *vmafgpu__words_at(const vmafgpu__gpu *g, int64_t place) {
     return g->words ? g->words + place * g->word_count : NULL;
 }
 
-/* Reads the results of pair i of a finished slot. */
+/* Reads the results of pair i of a slot whose batch has finished. */
 static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int i, vmafgpu__outcome *outcome,
                                   vmafgpu__value *words) {
     const unsigned char *illegal = slot->results + sizeof(vmafgpu__sums) * (size_t)g->batch;
@@ -27415,8 +27471,8 @@ static void vmafgpu__read_outcome(const vmafgpu__gpu *g, const vmafgpu__slot *sl
     memcpy(&outcome->illegal, illegal + sizeof outcome->illegal * (size_t)i, sizeof outcome->illegal);
 }
 
-/* Fetches the results of the oldest batch in flight if this batch has finished. If `wait` is set, waits for the batch
- * first. */
+/* Reads the results of the oldest batch in flight if this batch has finished. If `wait` is set, first waits until it
+ * has. */
 static void vmafgpu__retire(vmafgpu *v, int wait) {
     vmafgpu__gpu *g = v->gpu;
     int oldest = g->next_slot;
@@ -27447,7 +27503,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     g->retired = slot->first + slot->batch.pairs;
 }
 
-/* Discards the imports and conversions of the slot. */
+/* Empties the lists of the frames that the GPU imports or converts for this slot. */
 static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->imports.count = 0;
     slot->pixels_count = 0;
@@ -27471,7 +27527,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
 
 /* ---- when the GPU fails ---- */
 
-/* Computes the sums of the oldest pair on the CPU. Fails if a frame that this pair depends on was in device memory. */
+/* After the GPU has failed, uses the CPU to compute the sums of the pair that is to be collected next. Returns an error
+ * if this pair depends on a frame in device memory. */
 static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_drain(v);
@@ -27502,7 +27559,8 @@ static vmafgpu_result vmafgpu__take_over(vmafgpu *v, vmafgpu__sums *sums) {
         job.history = before;
         result = vmafgpu__cpu_submit(v, &job);
         before = result == VMAFGPU_OK ? before + 1 : 0;
-        /* If an earlier frame is illegal, its own pair fails, and vmafgpu__is_spoilt() discards this pair. */
+        /* If an earlier frame is illegal, the pair of that frame fails, and the current pair is discarded later (see
+         * vmafgpu__is_spoilt()). */
         if (k > 0 && result == VMAFGPU_ERROR_FRAME)
             result = VMAFGPU_OK;
     }
@@ -27525,16 +27583,16 @@ typedef struct vmafgpu__upload {
     const vmafgpu_frame *frame; /* NULL if there is none */
     unsigned char *plane;       /* our plane in host memory, or NULL */
     uint64_t to;                /* our plane on the device */
-    int is_scored;              /* the pair of this frame is scored; VIF, if used, reads the frame */
+    int is_scored;              /* the frame is part of a scored pair; if VIF is used, it reads the frame */
     int has_chroma;             /* the chroma planes are needed */
     uint32_t illegal;           /* bits to set in the outcome if a sample is illegal */
     int is_on_peer;             /* the frame is in the memory of another GPU */
-    int was_packed;             /* the frame is packed, regardless of the config */
+    int was_packed;             /* the frame is in packed form, whatever the config says */
     int is_trusted;             /* the samples have been checked */
     vmafgpu_frame surfaces;     /* surfaces that were created for the arrays of the frame */
-    /* Results. `use` is the frame that the CPU reads; it is our own plane if is_ours is set, otherwise the plane of the
-     * caller. If is_packed is set, this plane is packed and contains only legal samples. `target` contains the
-     * addresses for the kernels. */
+    /* Results of vmafgpu__bring(). `use` is the frame that the CPU reads if the GPU fails: our copy if is_ours is set,
+     * otherwise the frame of the caller. If is_packed is set, `use` is in packed form and contains only legal samples.
+     * `target` contains the addresses for the kernels. */
     vmafgpu_frame use;
     int is_ours, is_packed;
     vmafgpu__staging staging;
@@ -27557,7 +27615,7 @@ static vmafgpu__upload vmafgpu__upload_of(const char *name, const vmafgpu_frame 
 
 static const char *const vmafgpu__memory_names[] = { "host", "pinned", "device", "surface", "array" };
 
-/* Checks that the frames are in memory that config.gpu.frame_memory allows. */
+/* Checks that each frame is in a kind of memory that config.gpu.frame_memory allows. */
 static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__upload *a, int count) {
     const vmafgpu_memory promised = v->config.gpu.frame_memory;
     for (; count; a++, count--) {
@@ -27576,13 +27634,13 @@ static vmafgpu_result vmafgpu__check_memory_kind(vmafgpu *v, const vmafgpu__uplo
     return VMAFGPU_OK;
 }
 
-/* Frames that the threads copy to our planes. */
+/* The task of copying frames to our planes, which is divided among the threads. */
 typedef struct vmafgpu__stage_task {
     const vmafgpu *v;
     vmafgpu__upload *uploads;
     int count, pieces; /* number of frames; number of pieces per frame */
     int next;          /* atomic: next piece; threads claim pieces one at a time */
-    int only_checks;   /* only check lent frames; they are converted in place afterwards */
+    int only_checks;   /* 1 in the first of two passes, which only checks lent frames; the second converts them */
 } vmafgpu__stage_task;
 
 static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
@@ -27592,15 +27650,15 @@ static void vmafgpu__note_bad_row(vmafgpu__upload *a, int y) {
 }
 
 /* Copies data with non-temporal stores, because only the GPU reads the copy. Prefetches the next page, because hardware
- * prefetchers stop at the end of a page. `to` must be aligned to 16 bytes. Returns the OR of the 16-bit words if
- * `words` is set, otherwise 0. */
+ * prefetchers stop at the end of a page. `to` must be aligned to 16 bytes. If `words` is set, returns the OR of all
+ * 16-bit words, otherwise 0. */
 static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uint8_t *from, size_t size, int words) {
 #ifdef VMAFGPU__HAS_X86
     enum { AHEAD = 4096 };
     __m128i seen = _mm_setzero_si128();
     size_t i = 0;
     for (; i + 64 <= size; i += 64) {
-        /* The address may be outside the frame, since prefetches do not fault. */
+        /* This address may be outside the frame, because prefetches do not fault. */
         _mm_prefetch((const char *)((uintptr_t)from + i + AHEAD), _MM_HINT_T0);
         for (size_t k = i; k < i + 64; k += 16) {
             const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(from + k));
@@ -27620,7 +27678,8 @@ static uint32_t vmafgpu__copy_past(const vmafgpu__gpu *g, uint8_t *to, const uin
 #endif
 }
 
-/* Copies rows, several at a time if they are contiguous. */
+/* Copies rows of a frame to our plane and checks their samples. Processes several rows at a time if the rows are
+ * contiguous. */
 static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     enum { AT_ONCE = 1 << 15 };
     const vmafgpu__gpu *g = t->v->gpu;
@@ -27642,8 +27701,8 @@ static void vmafgpu__stage_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a
     }
 }
 
-/* Converts rows to the packed form or, if t->only_checks is set, only checks them. Source and target may be the
- * same. */
+/* Converts rows to packed form or, if t->only_checks is set, only checks them. The source can be the same memory as the
+ * target. */
 static void vmafgpu__convert_rows(const vmafgpu__stage_task *t, vmafgpu__upload *a, int first, int end) {
     const vmafgpu_config *c = &t->v->config;
     const vmafgpu__gpu *g = t->v->gpu;
@@ -27693,8 +27752,9 @@ static void vmafgpu__stage_part(void *arg, int index) {
         vmafgpu__stage_piece(t, &t->uploads[n / t->pieces], n % t->pieces);
 }
 
-/* Copies frames to our planes, or converts lent frames in place, using all threads. Reports illegal samples. All lent
- * frames are checked before any of them is converted, so that no frame is changed if one is refused. */
+/* Copies frames to our planes, using all threads. Frames in lent buffers are already in our planes; they are converted
+ * to packed form there. Reports illegal samples. All lent frames are checked before any of them is converted, so that
+ * no frame is changed if another is refused. */
 static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int count) {
     enum { PIECE = 1 << 17 }; /* size of a piece, in bytes of luma */
     vmafgpu__stage_task task;
@@ -27721,9 +27781,9 @@ static vmafgpu_result vmafgpu__stage(vmafgpu *v, vmafgpu__upload *uploads, int c
     return VMAFGPU_OK;
 }
 
-/* Starts the transfer of a frame from our host plane or the caller's memory, unless the kernels read the frame in
- * place. Returns the addresses for the kernels. Samples that have not been checked yet are checked by VIF if VIF reads
- * the frame, otherwise by the import kernel. */
+/* Starts the transfer of a frame to the device, from our host plane or from the memory of the caller, unless the
+ * kernels read the frame in place. Returns the addresses for the kernels. If the samples have not been checked yet, VIF
+ * checks them if it reads the frame; otherwise the import kernel does so. */
 static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const vmafgpu__upload *a) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu_frame *frame = a->frame;
@@ -27772,8 +27832,8 @@ static vmafgpu__target vmafgpu__transfer(vmafgpu *v, vmafgpu__slot *slot, const 
     return target;
 }
 
-/* Copies frames to our planes if necessary. Then starts all transfers, unless the GPU has failed or a frame is
- * refused. */
+/* Copies frames to our planes in host memory if necessary. Then starts the transfers of all frames, unless the GPU has
+ * failed or a frame is refused. */
 static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__upload *uploads, int count) {
     const vmafgpu__gpu *g = v->gpu;
     const int made = slot->made_count;
@@ -27810,15 +27870,15 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
     return result;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Our planes for a pair stay in
- * use until the pair is collected, because the CPU may need them. */
+/* Returns how many positions must have been collected before this one can be submitted or lent. The planes of a pair in
+ * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 - v->gpu->flight;
 }
 
-/* Whether a push would return without waiting for a slot. If incomplete batches were launched, the slot to fill may
- * still be running although few pairs are in flight. */
+/* Whether a push would return without waiting for a slot. If incomplete batches have been launched, the next slot may
+ * still be running even though few pairs are in flight. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
@@ -27830,7 +27890,7 @@ static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     return g->is_dead || !g->slots[g->next_slot].is_running;
 }
 
-/* Lends the caller our planes for this position. */
+/* Lends our pinned planes for this position to the caller. */
 static vmafgpu_result vmafgpu__gpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     const vmafgpu__gpu *g = v->gpu;
     if (v->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
@@ -27908,7 +27968,7 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 }
 
 /* Reports an error if a frame of the pair has illegal samples. If the frame is in host memory, the message contains the
- * position of the first illegal luma sample. `item` can be NULL. */
+ * position of the first illegal luma sample. `item` can be NULL; then the message contains no position. */
 static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome *outcome, const vmafgpu__item *item) {
     if (!outcome->illegal)
         return VMAFGPU_OK;
@@ -27923,7 +27983,7 @@ static vmafgpu_result vmafgpu__check_outcome(vmafgpu *v, const vmafgpu__outcome 
                          v->config.bit_depth);
 }
 
-/* Computes the values of a pair from the words that the kernels have written. */
+/* Computes the values of the standalone features of a pair from the words that the kernels have written. */
 static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -27945,7 +28005,7 @@ static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_m
     const int is_retired = g->collected < g->retired;
     if (!is_retired && !g->is_dead)
         return VMAFGPU_AGAIN;
-    v->subject[0] = '\0'; /* the subject names a later frame; the caller adds the number of this frame */
+    v->subject[0] = '\0'; /* the subject is a later frame; the caller adds the number of the frame collected here */
     if (!is_retired)
         return vmafgpu__take_over(v, sums);
     const int64_t i = g->collected++ % g->ring;
@@ -27969,8 +28029,9 @@ static vmafgpu_result vmafgpu__one_by_one(vmafgpu *v, const vmafgpu__job *job, v
     return result;
 }
 
-/* Scores a detached pair as a batch of its own, after launching the batch being filled. The pair uses the planes of the
- * first position after the submitted and lent ones. These planes are free until that position is pushed. */
+/* Scores a detached pair, which is not part of the clip, as a batch of its own. Before that, launches the batch that is
+ * being filled. The pair uses the planes of the first position that has been neither submitted nor lent. These planes
+ * are free until that position is pushed. */
 static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     if (job->count > 1)
         return vmafgpu__one_by_one(v, job, sums);
@@ -28013,7 +28074,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
         vmafgpu__unmake_surfaces(v, slot, 0);
         if (!g->is_dead) {
             vmafgpu__outcome outcome;
-            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* after the words of the ring */
+            vmafgpu__value *words = vmafgpu__words_at(g, g->ring); /* the element after the ring */
             vmafgpu__read_outcome(g, slot, 0, &outcome, words);
             *sums = outcome.sums;
             vmafgpu__finalise_values(v, words);
@@ -28036,7 +28097,7 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     vmafgpu__gpu_enter(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
-    if (g->launched < g->submitted) { /* wait for the transfers of a batch that is being discarded */
+    if (g->launched < g->submitted) { /* a batch is being discarded: wait for its transfers */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
@@ -28051,14 +28112,14 @@ static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether `item`, a scored pair, has frames in pinned memory that later pairs depend on. */
+/* Whether the scored pair `item` has frames in pinned memory on which later pairs depend. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
 }
 
-/* Returns the position before which the caller's frames are no longer needed. A frame in pinned memory is needed as
- * long as one of the next `history` pairs may have to be computed on the CPU. */
+/* Returns the position before which the frames of the caller are no longer needed. A frame in pinned memory is needed
+ * as long as one of the next `history` pairs may have to be computed on the CPU. */
 static int64_t vmafgpu__gpu_released(const vmafgpu__gpu *g, int history) {
     const int64_t done = vmafgpu__gpu_done(g);
     for (int k = history; k > 0; k--)
@@ -28071,13 +28132,14 @@ static int64_t vmafgpu__gpu_done_with(const vmafgpu *v) {
     return vmafgpu__gpu_released(v->gpu, v->gpu->history);
 }
 
-/* Whether copies of kept frames include chroma. If complete pairs are kept, chroma is included, because the CPU checks
- * it again if the GPU fails. */
+/* Whether the copies that vmafgpu__gpu_keep() makes include chroma. They do if later pairs depend on the chroma of
+ * earlier references. They also do if later pairs depend on complete pairs, because the CPU checks the chroma of such
+ * pairs again if the GPU fails. */
 static int vmafgpu__is_chroma_kept(const vmafgpu__gpu *g) {
     return g->plane.planes && (g->keeps_chroma || g->keeps_pairs);
 }
 
-/* Copies a frame in pinned memory to a plane. */
+/* If a frame is in pinned memory, copies it to our planes at `plane` and makes *frame refer to the copy. */
 static void vmafgpu__keep_frame(const vmafgpu *v, vmafgpu_frame *frame, int *is_packed, unsigned char *plane) {
     const vmafgpu__gpu *g = v->gpu;
     const int with_chroma = vmafgpu__is_chroma_kept(g);
@@ -28101,7 +28163,7 @@ static size_t vmafgpu__kept_size(const vmafgpu__gpu *g) {
     return vmafgpu__is_chroma_kept(g) ? g->plane.size : g->plane.plane_size[0];
 }
 
-/* Copies those frames in pinned memory that later pairs depend on. After that, the caller can reuse the frames of all
+/* Copies those frames in pinned memory on which later pairs depend. After that, the caller can reuse the frames of all
  * scored pairs. */
 static void vmafgpu__gpu_keep(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
@@ -28118,7 +28180,7 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
     }
 }
 
-/* Makes the caller's stream wait for the work on all positions before `position`. */
+/* Makes a stream of the caller wait until the work on all positions before `position` is finished. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
@@ -28135,7 +28197,8 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
-/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. */
+/* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. `is_one_of_many` states whether
+ * several GPUs are used. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
@@ -28180,7 +28243,7 @@ static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *descri
 
 /* ---- kernels for the device ---- */
 
-/* List of the kernel targets that were considered, for messages. */
+/* The list of kernel targets in an image, for messages. */
 typedef struct vmafgpu__targets {
     char list[192];
 } vmafgpu__targets;
@@ -28198,7 +28261,8 @@ static void vmafgpu__explain_no_target(const vmafgpu *v, const char *name, const
                      v->gpu->architecture, seen->list[0] ? seen->list : "none");
 }
 
-/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept PTX. */
+/* Loads the best blob that the driver accepts. A driver that is too old for the machine code may still accept the
+ * PTX. */
 static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const vmafgpu__blob *blobs, int count,
                                const char *name, char *reason, size_t size) {
     for (int below = INT_MAX;;) {
@@ -28227,7 +28291,7 @@ static int vmafgpu__load_blobs(vmafgpu *v, const vmafgpu__vendor *vendor, const 
     }
 }
 
-/* Loads an image or, if it is a container, its best blob. */
+/* Loads the kernels of an image. If the image is a container, loads its best blob. */
 static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__image *image, char *reason,
                                size_t size) {
     vmafgpu__blob blobs[VMAFGPU__MAX_BLOBS];
@@ -28252,7 +28316,7 @@ static int vmafgpu__load_image(vmafgpu *v, const vmafgpu__vendor *vendor, vmafgp
     return vmafgpu__load_blobs(v, vendor, blobs, count, image->name, reason, size);
 }
 
-/* Loads the first image that the driver accepts. */
+/* Tries the images in order and loads the first one that the driver accepts. */
 static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char *reason, size_t size) {
     vmafgpu__explain_no_image(v, vendor, reason, size);
     for (int i = 0;; i++) {
@@ -28272,7 +28336,7 @@ static int vmafgpu__load_kernels(vmafgpu *v, const vmafgpu__vendor *vendor, char
 
 /* ---- open and close ---- */
 
-/* Assigns each extractor its words in the results. Returns the number of words per pair. */
+/* Assigns each extractor the index of its first word in the results. Returns the number of words per pair. */
 static int vmafgpu__count_words(vmafgpu *v) {
     int count = 0;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -28283,8 +28347,8 @@ static int vmafgpu__count_words(vmafgpu *v) {
     return count;
 }
 
-/* Lays out the device and pinned memory for a given queue length. Sets the sizes and, once memory is allocated, the
- * addresses. */
+/* Lays out the device memory and the pinned memory for a given queue length. Sets the sizes and, once the memory has
+ * been allocated, the addresses. */
 static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
     vmafgpu__gpu *g = v->gpu;
     const size_t unit = 256;
@@ -28347,25 +28411,27 @@ static int vmafgpu__looks_back(const vmafgpu *v) {
     return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0) || vmafgpu__keeps_pairs(v);
 }
 
-/* Determines the sizes that depend on the frames and the device, before memory is allocated. */
+/* Before memory is allocated, determines all sizes that depend on the frames and on the device. */
 static void vmafgpu__gpu_measure(vmafgpu *v) {
-    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide gaps between launches. Frames in
-     * device memory need no transfer. With such frames, larger batches are faster, because part of the GPU is idle at
-     * the end of each launch, and larger batches need fewer launches. They use up to 1 / PART of the device memory. */
+    /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide the gaps between launches. If frames
+     * are in device memory, nothing has to be transferred, and larger batches are faster: part of the GPU is idle at
+     * the end of each launch, and larger batches need fewer launches. Batches of such frames use up to 1 / PART of the
+     * device memory. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
         SHORTEST_QUEUE = 2,
         PART = 64,
-        LONG_RUN = 32 /* pairs in flight */
+        LONG_RUN = 32 /* pairs in flight on each of several GPUs */
     };
     const vmafgpu_config *c = &v->config;
     const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
-    /* With several GPUs, each GPU gets runs of consecutive pairs. A run contains as many pairs as can be in flight. The
-     * references just before a run are submitted again, so longer runs save work. Runs are made longer by larger
-     * batches, not by more batches in flight, which would need more streams than there are hardware queues. */
+    /* With several GPUs, each GPU gets runs of consecutive pairs (see >>fleet). A run has about as many pairs as can be
+     * in flight on the GPU. The references just before a run are submitted to the GPU of the run as well, so longer
+     * runs save work. Larger batches make runs longer. More batches in flight would also do so, but would need more
+     * streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
-    /* Limit on the device memory that the default batch and queue use. */
+    /* Maximum device memory that may be used with the default batch and queue length. */
     const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
@@ -28392,7 +28458,8 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     g->chroma_width =
         (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
     vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
-    /* Chroma in device memory is read in place unless it is converted, kept, or copied from surfaces or another GPU. */
+    /* Our planes need no chroma if chroma is read in place. This is the case for frames in device memory, unless chroma
+     * is converted, kept, or copied from surfaces or from another GPU. */
     g->frame_size = c->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces &&
                             !g->keeps_chroma && !is_one_of_many
                         ? g->plane.plane_size[0]
@@ -28472,7 +28539,8 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Frees everything that vmafgpu__gpu_furnish() has allocated, even after a failure. Returns 1 if all calls succeed. */
+/* Frees everything that vmafgpu__gpu_furnish() has allocated. Continues even if a call of the driver fails. Returns 1
+ * if no call fails. */
 static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     vmafgpu__gpu *g = v->gpu;
     int error = is_inside ? vmafgpu__gpu_finish(g) : 0;
@@ -28508,8 +28576,8 @@ static int vmafgpu__gpu_clear(vmafgpu *v, int is_inside) {
     return error == 0;
 }
 
-/* Returns the total size of struct vmafgpu__gpu, the vendor's struct and the state of edits. Unless `g` is NULL, sets
- * the pointers in *g to the latter two. */
+/* Returns the total size of three structs that are stored one after another: vmafgpu__gpu, the struct of the vendor,
+ * and the state of edits. Unless `g` is NULL, sets the pointers in *g to the second and the third. */
 static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor, vmafgpu__gpu *g) {
     const size_t state = (size_t)vmafgpu__round_up(sizeof *g, VMAFGPU__ALIGNMENT);
     const size_t edits = state + (size_t)vmafgpu__round_up(vendor->state_size, VMAFGPU__ALIGNMENT);
@@ -28527,9 +28595,9 @@ static size_t vmafgpu__gpu_parts(const vmafgpu *v, const vmafgpu__vendor *vendor
  * features and kernels. The sums must be equal to those that the CPU computes.
  */
 
-/* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which this
- * noise is replaced, mixed with other noise, or amplified. If CAMBI is used, most of the picture contains bands
- * instead. The rows below the luma plane are chroma and also consist of noise. */
+/* Returns a sample of a test frame. The reference is noise. The distorted frame consists of stripes, in which the noise
+ * of the reference is replaced by other noise, mixed with it, or amplified. If CAMBI is used, most of the picture
+ * consists of bands instead. The rows after the luma plane are chroma and also consist of noise. */
 static uint32_t vmafgpu__test_sample(const vmafgpu *t, int frame, int is_distorted, int x, int y) {
     const vmafgpu_config *c = &t->config;
     const uint32_t most = (1u << c->bit_depth) - 1, step = 1u << (c->bit_depth - 8);
@@ -28586,8 +28654,8 @@ static void vmafgpu__draw_test_pixels(const vmafgpu *t, int frame, int is_distor
 }
 #endif
 
-/* Plans the context for a different size. Returns 0 if the features do not support this size or would need different
- * kernels. */
+/* Plans the test context for a different picture size. Returns 0 if the features do not support this size or would need
+ * other kernels. */
 static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int height) {
     t->config.width = width;
     t->config.height = height;
@@ -28595,11 +28663,11 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
     for (int i = 0; i < t->extractor_count; i++)
         if (t->extractors[i].feature->plan(t, &t->extractors[i]) != VMAFGPU_OK)
             return 0;
-    /* The window of CAMBI determines which kernels are used, so use the window for the real size. */
+    /* The window of CAMBI determines which kernels are used, so use the window for the real picture size. */
     for (int i = 0; i < v->plan.cambi_variants; i++)
         for (int k = 0; k < 2; k++)
             t->plan.cambi[i].picture[k].window = v->plan.cambi[i].picture[k].window;
-    /* If there are fewer blocks than samples per block, the covariance matrix is singular. */
+    /* If the picture has fewer blocks than there are samples in a block, the covariance matrix is singular. */
     for (int i = 0; i < t->plan.speed_variants; i++)
         if ((t->plan.speed[i].columns - VMAFGPU__SPEED_BLOCK) * (t->plan.speed[i].rows - VMAFGPU__SPEED_BLOCK) <
             VMAFGPU__SPEED_BLOCK * VMAFGPU__SPEED_BLOCK)
@@ -28608,8 +28676,8 @@ static int vmafgpu__test_plan(vmafgpu *t, const vmafgpu *v, int width, int heigh
            t->plan.vif_variants == v->plan.vif_variants && t->plan.adm_variants == v->plan.adm_variants;
 }
 
-/* Sets up test frames that are `space` bytes apart. The distorted frame is the last one. Its rows are not aligned to 16
- * bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
+/* Describes test frames that are stored `space` bytes apart. The last one is the distorted frame. Its rows are not
+ * aligned to 16 bytes, so that the GPU has to import them. If pitch is 0, the frames are RGB. */
 static void vmafgpu__test_frames(const vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                  vmafgpu_memory memory, vmafgpu_frame *frames) {
     const int history = t->gpu->history;
@@ -28634,7 +28702,7 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
         vmafgpu__job job;
         memset(&job, 0, sizeof job);
         job.reference = &frames[i];
-        /* If pairs before the last one need a distorted frame, they use the next reference. */
+        /* If the pairs before the last one need a distorted frame, the next reference is used for this purpose. */
         job.distorted = i == history || t->gpu->keeps_pairs ? &frames[i + 1] : NULL;
         job.count = job.distorted != NULL;
         job.position = job.history = i;
@@ -28646,8 +28714,8 @@ static vmafgpu_result vmafgpu__test_score(vmafgpu *t, int cpu, const vmafgpu_fra
     return result;
 }
 
-/* Copies the test frames to arrays and scores these copies. Only the import kernels differ from those of the other
- * tests. Returns VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
+/* Copies the test frames to arrays and scores the copies. This test differs from the others only in the kernels that
+ * import the frames. Returns VMAFGPU_ERROR_BACKEND if the device does not support such arrays. */
 static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *frames, vmafgpu__sums *sums) {
     enum { HOST = 1, ARRAY = 3, BYTES = 1, WORDS = 2, HALVES = 16, SURFACE_LDST = 2, MOST = 4 };
     const vmafgpu_config *c = &t->config;
@@ -28693,8 +28761,8 @@ static vmafgpu_result vmafgpu__test_arrays(vmafgpu *t, const vmafgpu_frame *fram
     return error && result == VMAFGPU_OK ? VMAFGPU_ERROR_BACKEND : result;
 }
 
-/* Compares the results of the GPU with those of the CPU. Returns the name of a kernel whose results differ, or NULL.
- * For a standalone feature, returns the name of the first kernel of the feature. */
+/* Compares the results of the GPU with those of the CPU. If they differ, returns the name of a kernel whose results
+ * differ; for a standalone feature, this is the first kernel of the feature. Otherwise returns NULL. */
 static const char *vmafgpu__test_compare(const vmafgpu *t, const vmafgpu__sums *sums,
                                          const vmafgpu__value *const *values) {
     const vmafgpu__gpu *g = t->gpu;
@@ -28738,7 +28806,7 @@ static void vmafgpu__add_tested(vmafgpu__gpu *g, const void *data, size_t size) 
         g->tested = (g->tested ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
 }
 
-/* Scores the test frames on both backends and compares the results. If pitch is 0, the frames are RGB. */
+/* Scores the test frames on the GPU and on the CPU, and compares the results. If pitch is 0, the frames are RGB. */
 static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, size_t space, size_t pitch,
                               char *reason, size_t size) {
     vmafgpu__gpu *g = t->gpu;
@@ -28798,8 +28866,8 @@ static int vmafgpu__test_sums(vmafgpu *t, unsigned char *host, uint64_t device, 
     return 1;
 }
 
-/* Runs the self-test of `v` on context `t`, which differs from `v` only in the settings that the test needs. The device
- * must be current. */
+/* Runs the self-test of `v` on the test context `t`, which is a copy of `v` with the settings that the test needs. The
+ * device must be current. */
 static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, size_t size) {
     static const int sizes[][2] = { { 272, 176 }, { 400, 320 }, { 800, 640 } };
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -28867,7 +28935,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
         t->config.parallel_for = NULL;
         t->config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         t->config.gpu.stream = NULL;
-        /* Allocate one set of values for the GPU and one for the CPU. */
+        /* Allocate two sets of values: one for the GPU, one for the CPU. */
         t->values = (vmafgpu__value *)vmafgpu__take(v, 2 * sizeof *t->values * (size_t)(v->value_count + 1));
     }
     if (g && t->values) {
@@ -28890,7 +28958,7 @@ static int vmafgpu__self_test(vmafgpu *v, char *reason, size_t size) {
  * >>gpu open                                     finding, testing and closing a GPU
  * ================================================================================================ */
 
-/* Whether a GPU that is being opened in the background is still needed. */
+/* Whether a GPU that is being opened in the background is still needed. If not, sets `reason`. */
 static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size) {
     if (!vmafgpu__atomic_get(&v->is_unwanted))
         return 1;
@@ -28898,7 +28966,7 @@ static int vmafgpu__is_wanted_still(const vmafgpu *v, char *reason, size_t size)
     return 0;
 }
 
-/* Loads the kernels, runs the self-test and allocates memory on the current device. */
+/* Loads the kernels, runs the self-test and allocates memory. The device must be current. */
 static int vmafgpu__gpu_prepare(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
     if (!g->vendor->describe(v, reason, size))
@@ -28924,8 +28992,8 @@ static int vmafgpu__gpu_find(vmafgpu *v, char *reason, size_t size) {
     const vmafgpu_gpu_config *c = &v->config.gpu;
     int count = 0;
     const int has_image = vmafgpu__has_image(v, g->vendor);
-    /* A library that can never be unloaded is loaded only if there are kernels. Other libraries are loaded even without
-     * kernels, so that a missing driver is reported first. */
+    /* If the library can never be unloaded, load it only if there are kernels. Otherwise load it even without kernels,
+     * so that a missing driver is reported before missing kernels. */
     if (has_image || !g->vendor->is_kept) {
         g->library = vmafgpu__driver_load(g->vendor, c->driver_path, &g->driver, reason, size);
         if (!g->library)
@@ -28977,7 +29045,7 @@ static void vmafgpu__gpu_close(vmafgpu *v) {
     vmafgpu__cpu_close(v);
 }
 
-/* Opens a GPU backend. On failure, everything is freed and the note explains why the GPU cannot be used. */
+/* Opens a GPU backend. On failure, frees everything, and v->note explains why the GPU cannot be used. */
 static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendor) {
     char reason[VMAFGPU__ERROR_SIZE - 64] = "";
     const size_t size = vmafgpu__gpu_parts(v, vendor, NULL);
@@ -29013,13 +29081,13 @@ static vmafgpu_result vmafgpu__gpu_open(vmafgpu *v, const vmafgpu__vendor *vendo
         v->config.gpu.copy_threads = v->config.threads;
         return VMAFGPU_OK;
     }
-    if (!g->is_dead) /* otherwise the note is already set */
+    if (!g->is_dead) /* otherwise v->note is already set */
         vmafgpu__message(v->note, sizeof v->note, "%s: %s", g->vendor->name, reason);
     vmafgpu__gpu_close(v);
     return VMAFGPU_ERROR_BACKEND;
 }
 
-/* Starts the threads that copy frames. */
+/* Starts the threads that copy frames from pageable memory, if such frames are allowed. */
 static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #ifndef VMAFGPU_NO_THREADS
     if (v->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
@@ -29039,8 +29107,9 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #include VMAFGPU_AMD_HEADER
 #endif
 
-/* Loads an image into the driver and finds its kernels. `log` receives the messages of the driver's compiler. `form` is
- * the best form in which the image may contain the kernels; their names show the actual form. */
+/* Loads an image into the driver and finds its kernels. `log` is the buffer to which `options` direct the messages of
+ * the compiler in the driver. `form` is the best form that the kernels in the image can have; the names of the kernels
+ * show the form that they actually have. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -29175,8 +29244,8 @@ static const char *vmafgpu__cuda_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_name(error, &name) == 0 ? name : NULL;
 }
 
-/* Machine code runs on devices with the same major version and at least the same minor version. PTX also runs on all
- * later devices. */
+/* Machine code runs on devices that have the same major version and at least the same minor version. PTX also runs on
+ * devices with a higher major version. */
 static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     enum { MACHINE_CODE = 10000 };
     const int capability = vmafgpu__cuda_of(g)->capability;
@@ -29193,7 +29262,7 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete. `make blobs` appends a comment as the last line. */
+/* Whether PTX is complete: `make blobs` has appended a comment as the last line. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
@@ -29210,7 +29279,7 @@ static long vmafgpu__text_target(const vmafgpu__image *image) {
     return at ? strtol(at + sizeof target - 1, NULL, 10) : 0;
 }
 
-/* Whether `at`, the text after ".entry " in PTX, begins with the name of a kernel in the list. */
+/* Whether `at`, which points to the text after ".entry " in PTX, begins with the name of a kernel in the list. */
 static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char *at) {
     const size_t size = strcspn(at, "( \t\r\n");
     for (int i = 0; i < count; i++)
@@ -29219,7 +29288,7 @@ static int vmafgpu__is_wanted(const vmafgpu__wanted *list, int count, const char
     return 0;
 }
 
-/* Removes unused kernels from PTX, because the driver would take seconds to compile them all. */
+/* Removes unused kernels from PTX, because the driver would take seconds to compile all kernels. */
 static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kernel_form form) {
     static const char start[] = ".visible .entry ";
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
@@ -29239,7 +29308,7 @@ static void vmafgpu__trim_image(vmafgpu *v, vmafgpu__image *image, vmafgpu__kern
     memmove(to, from, strlen(from) + 1);
 }
 
-/* Loads machine code unchanged, and PTX without the kernels that are not used. */
+/* Loads machine code as it is. Removes unused kernels from PTX before loading it. */
 static int vmafgpu__cuda_load_image(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     enum { LOG_BUFFER = 5, LOG_SIZE = 6, MATRIX_CAPABILITY = 80 };
     char log[256] = "";
@@ -29345,8 +29414,8 @@ static vmafgpu__hip_state *vmafgpu__hip_of(const vmafgpu__gpu *g) {
     return (vmafgpu__hip_state *)g->state;
 }
 
-/* Starts the runtime. Pending errors are queried first, before our calls can cause any. This query also starts the
- * runtime. */
+/* Starts the runtime. Before any other call, queries whether the caller has left a pending error; this query already
+ * starts the runtime. */
 static int vmafgpu__hip_start(vmafgpu__gpu *g) {
     vmafgpu__hip_of(g)->is_clean = g->driver.pending_error && g->driver.pending_error() == 0;
     return g->driver.init(0);
@@ -29360,7 +29429,7 @@ static int vmafgpu__hip_open(vmafgpu *v, char *reason, size_t size) {
     return 0;
 }
 
-/* Clears errors that our calls have left, such as "event not ready", so that the caller does not see them. */
+/* Clears the error that one of our calls has left, such as "event not ready", so that the caller does not see it. */
 static void vmafgpu__hip_forget_error(vmafgpu__gpu *g) {
     if (vmafgpu__hip_of(g)->is_clean && g->driver.clear_error)
         (void)g->driver.clear_error();
@@ -29398,8 +29467,8 @@ static int vmafgpu__has_fast_doubles(const char *architecture) {
     return 0;
 }
 
-/* Queries the device properties. Version 6 of the library changed the layout of the struct that contains them.
- * `layouts` contains the offsets of the fields that are read. */
+/* Queries the device properties, which the library returns in a struct. Version 6 of the library changed the layout of
+ * this struct. `layouts` contains the offsets of the fields that are read: [0] since version 6, [1] before. */
 static int vmafgpu__hip_describe(vmafgpu *v, char *reason, size_t size) {
     static const struct {
         size_t shared, lanes, multiprocessors, architecture;
@@ -29450,7 +29519,7 @@ static int vmafgpu__hip_copy_rows(vmafgpu__gpu *g, uint64_t to, size_t to_pitch,
                              is_on_peer ? DEFAULT : HOST_TO_DEVICE, stream);
 }
 
-/* In all versions of the library, the struct of pointer attributes begins with the kind of memory and the device. */
+/* The struct of pointer attributes begins with the kind of memory and the device in all versions of the library. */
 static int vmafgpu__hip_device_of(vmafgpu__gpu *g, const void *address, int *device) {
     int attributes[64] = { 0 };
     if (!g->driver.pointer_attributes)
@@ -29467,7 +29536,8 @@ static const char *vmafgpu__hip_error_name(const vmafgpu__gpu *g, int error) {
     return g->driver.error_text ? g->driver.error_text(error) : NULL;
 }
 
-/* Whether `target` matches the device. Features after a colon are ignored, because the driver checks them. */
+/* Whether `target` names the architecture of the device. Any features after a colon are ignored, because the driver
+ * checks them. */
 static int vmafgpu__is_target(const vmafgpu__gpu *g, const char *target, size_t length) {
     const char *colon = (const char *)memchr(target, ':', length);
     const size_t bare = colon ? (size_t)(colon - target) : length;
@@ -29484,7 +29554,7 @@ static uint64_t vmafgpu__read_u64(const vmafgpu__image *image, size_t at) {
     return v;
 }
 
-/* Whether a code object is complete. This is checked here because drivers do not check the size. */
+/* Whether an image is a complete code object. The size is checked here because drivers do not check it. */
 static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     static const unsigned char start[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }; /* 64 bits, little-endian */
     enum { HEADER = 64, AMD_GPU = 224 };
@@ -29498,8 +29568,9 @@ static int vmafgpu__is_code_object(const vmafgpu__image *image) {
     return machine == AMD_GPU && sections <= image->size && (uint64_t)entry_size * entries <= image->size - sections;
 }
 
-/* Whether the image is a complete bundle as written by clang. A bundle consists of a signature, the number of entries,
- * and the offset, size and name of each entry. A name looks like "hipv4-amdgcn-amd-amdhsa--gfx1100". */
+/* Whether the image is a complete bundle, as clang writes it. A bundle consists of a signature, the number of entries,
+ * the offset, size and name of each entry, and the code objects. A name looks like
+ * "hipv4-amdgcn-amd-amdhsa--gfx1100". */
 static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     static const char mark[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t length = sizeof mark - 1;
@@ -29519,8 +29590,8 @@ static int vmafgpu__is_bundle(const vmafgpu__image *image) {
     return 1;
 }
 
-/* Replaces a bundle with the code object for the device. If the bundle contains no such object, returns 0 and sets
- * `reason`. */
+/* Replaces a bundle with the code object for the device. If the bundle contains no code object for the device, returns
+ * 0 and sets `reason`. */
 static int vmafgpu__open_bundle(vmafgpu *v, vmafgpu__image *image, char *reason, size_t size) {
     static const char kind[] = "amdgcn-amd-amdhsa-";
     const size_t mark = 24;
@@ -29636,8 +29707,8 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(describe, vmafgpu__gpu_describe),
 };
 
-/* Opens a GPU that the config allows. If no GPU can be used, returns VMAFGPU_ERROR_BACKEND, and the note explains
- * why. */
+/* Opens a GPU of a vendor that the config allows. If no GPU can be used, returns VMAFGPU_ERROR_BACKEND, and v->note
+ * explains why. */
 static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* If config.backend is AUTO, a stream, a CUDA context or frames in GPU memory imply CUDA. */
@@ -29664,24 +29735,26 @@ static vmafgpu_result vmafgpu__open_gpu(vmafgpu *v) {
  * >>fleet                                        one clip on several backends
  * ================================================================================================
  * A fleet consists of units: several GPUs, or the CPU and a GPU that is opened in the background. A unit is a context
- * like the caller's, but with a backend of its own. Consecutive positions form runs. Each run is assigned to one unit;
- * GPUs get runs in turn. Each unit numbers the frames that are submitted to it; the number of a frame is called its
- * place. The first pairs of a run depend on references before the run. These references are handed over: each of them
- * is submitted both to its own unit and to the unit of the later run, so no frame has to be kept. Their places come
- * just before those of the run, and their sums are discarded.
+ * like that of the caller, but has its own backend. The positions of a clip are divided into runs of consecutive
+ * positions. Each run is assigned to one unit; the GPUs take turns. Each unit numbers the frames that are submitted to
+ * it, starting from 0. The number of a frame in its unit is called its place; its number in the clip is its position.
+ * The first pairs of a run depend on references before the run. These references are handed over: each of them is
+ * submitted both to the unit of its own run and to the unit of the later run, so no frame has to be kept. In the unit
+ * of the later run, the references that were handed over have the places just before those of the run, and their sums
+ * are discarded.
  *
- * Runs are assigned to units ("dealt") as far ahead as handing over and lending require. Once dealt, a run never moves
- * to another unit. If a GPU fails, the CPU scores the runs of that GPU (vmafgpu__take_over()), and the GPU gets no
- * further runs as long as another GPU works.
+ * Assigning a run to a unit is called dealing. Runs are dealt only as far ahead as handing over and lending require. A
+ * run that has been dealt never moves to another unit. If a GPU fails, the CPU scores the runs of that GPU
+ * (vmafgpu__take_over()), and the GPU gets no further runs as long as another GPU works.
  */
 enum { VMAFGPU__MAX_DEALS = 128 };
 
 typedef struct vmafgpu__unit {
     vmafgpu *context;
-    int64_t dealt, submitted, collected; /* counted in places */
+    int64_t dealt, submitted, collected; /* numbers of places, not of positions */
 } vmafgpu__unit;
 
-/* A run of positions for one unit. */
+/* A run of positions that has been dealt to a unit. */
 typedef struct vmafgpu__deal {
     int unit;
     int handed;         /* number of references handed over to the unit, 0..2 */
@@ -29689,7 +29762,7 @@ typedef struct vmafgpu__deal {
     int64_t place;      /* place of the first position */
 } vmafgpu__deal;
 
-/* A GPU being opened by a thread. */
+/* A GPU that a thread is opening. */
 typedef struct vmafgpu__opening {
     vmafgpu *context; /* the future unit, or NULL */
     char *borrowed;   /* copies of the data that the config of `context` points to */
@@ -29705,7 +29778,7 @@ struct vmafgpu__fleet {
     int count;
     int history;                             /* number of previous frames that a pair depends on, 0..2 */
     vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* index of the deal to collect from next; index after the last deal */
+    int64_t oldest, newest;                  /* index of the run to collect from next; number of runs dealt so far */
     int64_t submitted, collected;            /* positions */
     char name[256];                          /* names of all devices */
     vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* indexed like config.gpu.devices; background opening uses [0] */
@@ -29821,8 +29894,8 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
     return 1;
 }
 
-/* Adds the GPU that was opened in the background to the units or, if opening it has failed, sets the note. If `wait` is
- * set, first waits for the thread. */
+/* Adds the GPU that was opened in the background to the units. If opening it has failed, sets v->note instead. If
+ * `wait` is set, first waits for the thread; otherwise does nothing if the thread is still busy. */
 static void vmafgpu__welcome(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
@@ -29861,8 +29934,8 @@ static int vmafgpu__start_opening(vmafgpu *v) {
     return 0;
 }
 
-/* Starts opening all devices in config.gpu.devices except the first. Called for the first unit once its GPU has been
- * found. */
+/* Starts opening all devices in config.gpu.devices except the first, each in a thread. Called while the first unit is
+ * being opened, once its GPU has been found. */
 static void vmafgpu__start_others(vmafgpu *first) {
     vmafgpu *v = first->whole;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -29882,8 +29955,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context for device i if a thread has opened it or tried to. Returns NULL if the caller must open the
- * device. */
+/* Returns the context for device i if a thread has opened the device or has failed to do so. Returns NULL if the caller
+ * must open the device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -29924,8 +29997,8 @@ static vmafgpu__deal *vmafgpu__deal_at(vmafgpu__fleet *f, int64_t i) {
     return &f->deals[i % VMAFGPU__MAX_DEALS];
 }
 
-/* Returns the unit for the next run. Working GPUs are used in turn. If no GPU works, the run goes to the unit of the
- * previous run. */
+/* Returns the unit for the next run. GPUs that work take turns. If no GPU works, returns the unit of the previous
+ * run. */
 static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     const int last = f->newest ? vmafgpu__deal_at(f, f->newest - 1)->unit : -1;
     for (int i = 1; i <= f->count; i++)
@@ -29934,9 +30007,9 @@ static int vmafgpu__next_unit(vmafgpu__fleet *f) {
     return last < 0 ? 0 : last;
 }
 
-/* Returns the length of a run. A run for a GPU, together with the references handed over to this GPU, fills all batches
- * that can be in flight on the GPU. This keeps the GPU busy while the other GPUs receive frames. The CPU gets runs of a
- * single pair, because a GPU may be open in time for the next pair. */
+/* Returns the length of a run. A run for a GPU is long enough that its pairs and the references handed over to the GPU
+ * fill all batches that can be in flight there. This keeps the GPU busy while the other GPUs receive frames. The CPU
+ * gets runs of a single pair, because a GPU may have finished opening by the next pair. */
 static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     const vmafgpu__gpu *g = u->context->gpu;
     int64_t length = g ? g->flight - handed : 1;
@@ -29945,8 +30018,9 @@ static int64_t vmafgpu__run_length(const vmafgpu__unit *u, int handed) {
     return length;
 }
 
-/* Deals runs until a run contains the position. The next run goes to a different unit only if none of the references to
- * be handed over has been submitted yet. Otherwise the last run is extended. */
+/* Deals runs until a run contains the position. If the next run would go to the unit of the last run, the last run is
+ * extended instead. The last run is also extended if a reference that would have to be handed over has already been
+ * submitted, or if the ring of runs is full. */
 static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     for (;;) {
         vmafgpu__deal *last = f->newest ? vmafgpu__deal_at(f, f->newest - 1) : NULL;
@@ -29973,7 +30047,7 @@ static void vmafgpu__deal_until(vmafgpu__fleet *f, int64_t position) {
     }
 }
 
-/* Returns the run that contains a position. The position must have been dealt but not collected. */
+/* Returns the run that contains a position. The position must have been dealt and must not have been collected. */
 static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     int64_t i = f->oldest;
     while (position >= vmafgpu__deal_at(f, i)->end)
@@ -29981,8 +30055,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run to which a place of a unit belongs. This includes the places of references that were handed over for
- * the run. Returns NULL if the run has not been dealt yet or has been collected. */
+/* Returns the run to which a place in a unit belongs. The places of references that were handed over for a run belong
+ * to that run. Returns NULL if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -29992,14 +30066,14 @@ static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_
     return NULL;
 }
 
-/* Whether a place in a unit holds a reference that was handed over. */
+/* Whether the frame at a place in a unit is a reference that was handed over. */
 static int vmafgpu__is_handed(vmafgpu__fleet *f, int unit, int64_t place) {
     const vmafgpu__deal *d = vmafgpu__deal_of_place(f, unit, place);
     return d && place < d->place;
 }
 
-/* Returns how many positions must be collected before a unit can accept a frame at a place. Handed-over references do
- * not count: their sums can be discarded at any time. */
+/* Returns how many positions of the clip must have been collected before a unit can accept a frame at a place.
+ * References that were handed over do not count, because their sums can be discarded at any time. */
 static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, int is_lent) {
     const vmafgpu__unit *u = &f->units[unit];
     int64_t last = u->context->backend->needs(u->context, place, is_lent) - 1;
@@ -30009,13 +30083,13 @@ static int64_t vmafgpu__unit_needs(vmafgpu__fleet *f, int unit, int64_t place, i
     return d ? d->first + (last - d->place) + 1 : 0;
 }
 
-/* Whether the reference at this position is handed over to a run. */
+/* Whether the reference at this position is handed over to the unit of run `d`. */
 static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must be collected before this one can be submitted or lent. Also deals the runs that may
- * need a frame at this position. */
+/* Returns how many positions must have been collected before this one can be submitted or lent. Before that, deals all
+ * runs that may need a frame at this position. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -30036,7 +30110,7 @@ static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
  * >>fleet backend                                backend table of a fleet
  * ================================================================================================ */
 
-/* Copies the error message of a unit. */
+/* If `result` is an error, copies the error message of the unit to the context of the caller. Returns `result`. */
 static vmafgpu_result vmafgpu__unit_result(vmafgpu *v, const vmafgpu *t, vmafgpu_result result) {
     if (result < VMAFGPU_OK)
         memcpy(v->error, t->error, sizeof v->error);
@@ -30060,7 +30134,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Sets bits in vmafgpu__job.peer for frames that are in the memory of a GPU other than that of the unit. */
+/* Sets the bits in vmafgpu__job.peer of those frames that are in the memory of a GPU other than that of the unit. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };

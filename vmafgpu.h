@@ -30153,7 +30153,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a frame in device memory. The check by the first GPU counts for all units. */
+/* Checks a frame in device memory. Only the first GPU checks the frame, on behalf of all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -30214,7 +30214,7 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
 }
 
 /* Scores a single pair on the unit that will process the next position. If that unit has lent buffers to the caller,
- * the pair uses planes after the lent ones. */
+ * the pair is stored in planes that follow the lent buffers. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -30301,8 +30301,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all devices in config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a listed GPU fails, or
- * if no GPU works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
+/* Opens all devices in config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a device in the list
+ * cannot be opened, or if no GPU works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -30592,8 +30592,8 @@ static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, c
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
-/* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
- * `after` contains the sums of the next reference, or is NULL. */
+/* Completes the row of a single pair from its sums. `position` is 1 if the pair has a previous reference, otherwise 0.
+ * `after` contains the sums of the next reference; it is NULL if there is no next reference. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -30784,7 +30784,7 @@ typedef struct vmafgpu__editor {
 struct vmafgpu__edits {
     vmafgpu__sums base;
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
-    double *row;                              /* all values in the row of the base */
+    double *row;                              /* a row, as in >>scores, with the values of the base */
     vmafgpu__smooth smooth;                   /* parameters of the smooth prediction, see >>edits arithmetic */
     int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* column of each model input; -1 if the input depends on the sums */
     const vmafgpu__extractor *vif, *adm;      /* extractors whose sums are reported, or NULL */
@@ -30965,8 +30965,9 @@ static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
 }
 
 /* Returns the tile that is needed to compute the masked cubes in a region: the region plus two coefficients on either
- * side. The outer one of the two is wrong, because the wavelet reflects samples at the edge of the tile, but this
- * coefficient is not used. If the border of the band is narrower than two coefficients, the tile is the whole band. */
+ * side. The outermost coefficients of the tile are wrong, because the wavelet reflects samples at the edge of the tile,
+ * but these coefficients are not used. If the border of the band is narrower than two coefficients, the tile is the
+ * whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -31541,8 +31542,8 @@ static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* For each of several edits of the same rectangle, computes the sums that the base has after this edit, and writes them
- * to e->sums. If `commits` is set, there must be only one edit, which becomes part of the base. */
+/* Computes the sums of one candidate for each edit, and writes them to e->sums. All edits must change the same
+ * rectangle. If `commits` is set, there must be only one edit, which becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -32435,7 +32436,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts copying to the lane those samples of the batch that the caller has in device memory. */
+/* For those edits of the batch whose samples are in device memory, starts copying the samples to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -32448,8 +32449,8 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
 }
 
 /* Puts as many edits as possible into a lane, starting with index `next`, and starts copying them to the device. If
- * `scores` is not NULL, skips the edits that are marked there as refused. Sets `size` to the largest width and the
- * largest height. Returns the index of the first edit that does not belong to the batch any more. */
+ * `scores` is not NULL, skips the edits that `scores` marks as refused. Sets `size` to the largest width and the
+ * largest height of the edits in the lane. Returns the index of the first edit after those in the lane. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -32567,7 +32568,7 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads one thread's share of the results of a batch, which are in the lane `reading`, and computes the requested
+/* Runs on each thread: reads the thread's share of the results in the lane `reading`, and computes the requested
  * scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
@@ -32738,8 +32739,8 @@ typedef struct vmafgpu__edits_tested {
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, tries an edit and computes maps. `first` is the reference; the distorted frame follows the
- * reference in memory. */
+/* Scores a pair as the base, tries an edit and computes maps. `first` points to the reference; the distorted frame
+ * follows the reference in memory. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -33085,9 +33086,9 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Checks the options of a model config. If config.strict_options is set, each setting must name an existing feature and
- * option. Otherwise, settings for features that are unknown or that the model does not use are ignored with a
- * warning. */
+/* Checks `text`, the option settings in a model config. If config.strict_options is set, each setting must name an
+ * existing feature and option. Otherwise, settings for features that are unknown or that the model does not use are
+ * ignored with a warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -33307,8 +33308,9 @@ static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor belongs to a pass of the next function over all extractors. The first pass has `serial` = 1, the
- * second has `serial` = 0. Unless config.threaded_column_order is set, all extractors belong to the first pass. */
+/* Columns are assigned in two passes over all extractors: the first pass with `serial` = 1, the second with `serial` =
+ * 0. Returns whether an extractor belongs to the pass. Unless config.threaded_column_order is set, all extractors
+ * belong to the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
@@ -33482,7 +33484,8 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If so, the note names the requirement. */
+/* Whether the config requires something that only the CPU backend supports. If so, sets the note, which names the
+ * requirement. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -34064,8 +34067,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends buffers for the pair that follows all pushed and lent pairs. If other pairs are already lent, returns
- * VMAFGPU_AGAIN instead of waiting, since the caller can push one of them. */
+/* Lends buffers for the pair that follows all pairs that have been pushed or lent. If this requires waiting while
+ * buffers for other pairs are lent, returns VMAFGPU_AGAIN, since the caller can push one of these pairs first. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -34147,8 +34150,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires contexts that can share the work with the first context, which the caller has already acquired. Returns the
- * number of acquired contexts, including the first. */
+/* Acquires the contexts after the first, until one of them cannot share the work with the first context. The caller
+ * must already have acquired the first context. Returns the number of acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -34996,9 +34999,9 @@ VMAFGPU__COLD_END
  * >>levels                                       vector code per instruction set
  * ================================================================================================
  * >>cpu includes this file once for each level. When it is included for a level, this section defines the names and the
- * operations of the level. It then includes the file twice more, to compile first the "lanes" parts and then the
- * "vectors" parts of the feature sections. The code of these parts is the same for all levels and does not depend on
- * the instruction set.
+ * operations of the level. It then includes the file again to compile the "lanes" parts of the feature sections, and
+ * once more to compile the "vectors" parts. Some levels need only one of the two. The code of these parts is the same
+ * for all levels and does not depend on the instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
@@ -35316,12 +35319,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* Converts two registers of doubles to one register of floats, in order. */
+/* Converts two registers of doubles to one register of floats: first the lanes of a, then those of b. */
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
 /* Converts two registers of doubles to one register of 32-bit integers, rounding towards zero or, with AVX-512,
- * rounding down. Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
+ * rounding down. All values must be between -2^31 and 2^31. The order of the lanes in the result differs between
+ * levels. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -35385,7 +35389,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* Packs the lanes that the mask selects into the lowest lanes. Other levels do not need this operation. */
+/* Moves the lanes that the mask selects to the lowest lanes. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \

@@ -30007,8 +30007,8 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether `frame` is in buffers that the unit `t` has lent to the caller, and `t` has already converted the samples
- * there to the packed form. */
+/* Whether `frame` is in buffers that the unit `t` has lent to the caller, and `t` has already converted the samples in
+ * these buffers to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
@@ -30720,15 +30720,15 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 /* ================================================================================================
  * >>edits                                        sums of a changed rectangle
  * ================================================================================================
- * The base is a pair that has been scored. An edit replaces the samples in a rectangle of its distorted frame; the
- * frame with the edit is called a candidate. The VIF and ADM sums of a frame are sums over its samples. So the sums of
- * a candidate are those of the base, minus the old contributions of all samples that depend on the rectangle, plus the
- * new contributions of these samples. The functions of the selected instruction set level compute both the old and the
- * new contributions. For this purpose, the part of a picture around the changed samples, called a tile, is scored like
- * a small picture; the base and the candidates are the distorted pictures of one job. Filters reflect samples at the
- * edges of the tile. If such an edge is inside the picture, reflection causes errors, but the errors are the same for
- * the base and for each candidate: tiles are so large that no sample depends both on the rectangle and on reflection
- * inside the picture. So the differences are exact.
+ * The base is a pair that has been scored. An edit replaces the samples in a rectangle of the distorted frame of the
+ * base; the resulting frame is called a candidate. The VIF and ADM sums of a frame are sums over its samples. So the
+ * sums of a candidate are those of the base, minus the old contributions of all samples that depend on the rectangle,
+ * plus the new contributions of these samples. The functions of the selected instruction set level compute both the old
+ * and the new contributions. For this purpose, the part of a picture around the changed samples, called a tile, is
+ * scored like a small picture; the base and the candidates are the distorted pictures of one job. Filters reflect
+ * samples at the edges of the tile. If such an edge is inside the picture, reflection causes errors, but the errors are
+ * the same for the base and for each candidate: tiles are so large that no sample depends both on the rectangle and on
+ * reflection inside the picture. So the differences are exact.
  *
  * If columns or rows first..end - 1 of the input of a scale change, the columns or rows listed below change too.
  * Reflection at the edges of the picture adds no others.
@@ -30793,10 +30793,10 @@ struct vmafgpu__edits {
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: atomic; the first edit that no thread has claimed */
+    int count, next; /* next: atomic; index of the first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` the first unclaimed
-     * row. */
+    /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` is the index of the first
+     * row that no thread has claimed. */
     vmafgpu_block *blocks;
     float *shares;                  /* if not NULL, only the losses of the blocks are written, to this array */
     double slopes[VMAFGPU__SLOPES]; /* derivatives of the smooth prediction */
@@ -31877,12 +31877,12 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
  * The base remains in the slot that scored it: its frames are in the planes of the slot, and its VIF pictures and ADM
- * low-pass bands are in the scratch memory of the slot. The device also stores the ADM row sums and the contribution of
- * each sample to the VIF and ADM sums. Edits are processed in batches. For each edit, the kernels write a record, which
- * contains the changes of the sums. In this section, a lane is the memory and the stream for one batch. There are two
- * lanes: while the GPU processes the batch of one lane, the host fills or reads the other lane. Committed edits are
- * written to the distorted plane of the base. Then the base is scored again, so the state is the same as that of a new
- * base.
+ * low-pass bands are in the scratch memory of the slot. The device also stores the ADM row sums, the contribution of
+ * each sample to the VIF sums, and that of each coefficient to the ADM sums. Edits are processed in batches. For each
+ * edit, the kernels write a record, which contains the changes of the sums. Here, a lane is the memory and the stream
+ * for one batch. There are two lanes: while the GPU processes the batch of one lane, the host fills or reads the other
+ * lane. Committed edits are written to the distorted plane of the base. Then the base is scored again, so the state is
+ * the same as that of a new base.
  */
 
 /* The pinned memory of a lane contains edits, samples and records. */
@@ -32221,7 +32221,7 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
 }
 
 /* The next two functions launch the kernel for one scale of VIF or ADM of the base. If `map` is not NULL, the kernel
- * adds its results to the block sums of `map`. Otherwise, it stores the contribution of each sample. */
+ * adds its results to the block sums of `map`. Otherwise, it stores the contribution of each sample or coefficient. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -32264,8 +32264,8 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
                             (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
-/* Prepares the base for edits: computes the contribution of each sample to the sums, and copies the parameters of the
- * smooth prediction to the device. */
+/* Prepares the base for edits: computes the contribution of each sample and coefficient to the sums, and copies the
+ * parameters of the smooth prediction to the device. */
 static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
     vmafgpu__gpu_enter(v);
@@ -32732,7 +32732,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
 
 enum { VMAFGPU__TEST_BLOCK = 13 }; /* block size of the map of the base */
 
-/* The results of the self-test for an edit and for maps. */
+/* The results of an edit and of maps in the self-test. */
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
@@ -33302,7 +33302,8 @@ static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, in
     return at;
 }
 
-/* Whether libvmaf computes this feature for the pairs in order, even when libvmaf uses several threads. */
+/* Whether libvmaf computes this feature for one pair after another, in order, even when libvmaf uses several
+ * threads. */
 static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     const vmafgpu__measure *m = e->feature->measure;
     return m && (m->every_pair || m->every_frame || m->keep);
@@ -33364,7 +33365,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of an extractor that has this name, or -1 if there is none. */
+/* Returns the column that has this name among the columns of an extractor, or -1 if there is none. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -33541,8 +33542,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* In this case, the GPU has failed after everything else was opened, while the data for maps were being copied to
-     * it. */
+    /* The GPU failed after everything else had been opened, while the data for maps were being copied to the GPU. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -34224,8 +34224,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference that precedes or follows the clip. *count is the number of seeds or tails that have been
- * submitted so far. */
+/* Submits a reference that precedes (seed) or follows (tail) the clip. *count is the number of seeds or tails that have
+ * been submitted so far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -35076,8 +35076,8 @@ VMAFGPU__COLD_END
 #endif
 
 /* On Windows, if unwind tables are needed, GCC aligns the stack to only 16 bytes, but still uses aligned moves for
- * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
- * need unwinding, so the tables are disabled. Without "no-exceptions", GCC 12 crashes when it compiles C++ with the
+ * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). No function of a level calls a function that needs
+ * unwinding, so the unwind tables are disabled. Without "no-exceptions", GCC 12 crashes when it compiles C++ with the
  * other two options. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
@@ -35170,7 +35170,7 @@ VMAFGPU__COLD_END
 
 /* Keeps a value in a register. Without this function, compilers reload the value for each use, reorder sums until
  * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses the operations of the
- * intrinsics in its own headers, despite the pragma. */
+ * intrinsics in its own headers, despite the pragma that disables fusing. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     __asm__("" : VMAFGPU__V_ANY(a));
     return a;
